@@ -1,0 +1,154 @@
+// A writer of JSON (RFC 8259): commas and indentation by itself, any bytes made into valid UTF-8.
+#pragma once
+
+#include <dtdebug/core/config.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace dtdebug {
+inline namespace DTDEBUG_ABI {
+namespace report {
+
+namespace detail {
+
+/// Length of the valid UTF-8 sequence at `text[at]` (RFC 3629), 0 if there is none.
+inline std::size_t utf8_length(const std::string &text, std::size_t at) {
+  const auto byte = [&text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto follows = [&byte](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
+  const unsigned first = byte(at);
+  if (first < 0x80) {
+    return 1;
+  }
+  if (first >= 0xc2 && first < 0xe0 && follows(at + 1)) {
+    return 2;
+  }
+  if (first >= 0xe0 && first < 0xf0 && follows(at + 1) && follows(at + 2)) {
+    const bool overlong = first == 0xe0 && byte(at + 1) < 0xa0;
+    const bool surrogate = first == 0xed && byte(at + 1) >= 0xa0;
+    return overlong || surrogate ? 0 : 3;
+  }
+  if (first >= 0xf0 && first < 0xf5 && follows(at + 1) && follows(at + 2) && follows(at + 3)) {
+    const bool overlong = first == 0xf0 && byte(at + 1) < 0x90;
+    const bool too_high = first == 0xf4 && byte(at + 1) >= 0x90;
+    return overlong || too_high ? 0 : 4;
+  }
+  return 0;
+}
+
+} // namespace detail
+
+/// `text` as a JSON string with its quotes. Control characters are escaped; a byte that is not UTF-8 becomes U+FFFD.
+inline std::string json_string(const std::string &text) {
+  std::string out = "\"";
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = detail::utf8_length(text, at);
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (length == 0) {
+      out += "\\ufffd";
+      ++at;
+      continue;
+    }
+    if (byte == '"' || byte == '\\') {
+      out += '\\';
+      out += text[at];
+    } else if (byte < 0x20 || byte == 0x7f) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(byte));
+      out += escaped;
+    } else {
+      out.append(text, at, length);
+    }
+    at += length;
+  }
+  return out + "\"";
+}
+
+/// Writes values in the order of the calls. The caller opens and closes objects and arrays in pairs.
+class json_writer {
+public:
+  json_writer &begin_object() { return open('{'); }
+  json_writer &begin_array() { return open('['); }
+  json_writer &end_object() { return close('}'); }
+  json_writer &end_array() { return close(']'); }
+
+  json_writer &key(const std::string &name) {
+    separate();
+    text_ += json_string(name) + ": ";
+    after_key_ = true;
+    return *this;
+  }
+  json_writer &value(const std::string &text) { return raw(json_string(text)); }
+  json_writer &value(const char *text) { return raw(json_string(text)); }
+  json_writer &value(bool flag) { return raw(flag ? "true" : "false"); }
+  json_writer &value(std::int64_t number) { return raw(std::to_string(number)); }
+  json_writer &value(std::uint64_t number) { return raw(std::to_string(number)); }
+  json_writer &value(std::int32_t number) { return raw(std::to_string(number)); }
+  json_writer &value(double number) {
+    char digits[40];
+    std::snprintf(digits, sizeof digits, "%.6g", number);
+    return raw(std::isfinite(number) ? digits : "null"); // JSON has no NaN
+  }
+  template <typename Value> json_writer &member(const std::string &name, const Value &what) { return key(name).value(what); }
+  template <typename Value> json_writer &list(const std::string &name, const std::vector<Value> &values) {
+    key(name);
+    separate();
+    text_ += "[";
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      text_ += i > 0 ? ", " : "";
+      if constexpr (std::is_same_v<Value, std::string>) {
+        text_ += json_string(values[i]);
+      } else {
+        text_ += std::to_string(values[i]);
+      }
+    }
+    text_ += "]";
+    return *this;
+  }
+  std::string finish() { return std::move(text_) + "\n"; }
+
+private:
+  std::string text_;
+  std::vector<bool> filled_; ///< per open object or array: something stands in it already
+  bool after_key_ = false;
+
+  void separate() {
+    if (after_key_) {
+      after_key_ = false;
+      return;
+    }
+    if (!filled_.empty()) {
+      text_ += filled_.back() ? ",\n" : "\n";
+      filled_.back() = true;
+      text_.append(2 * filled_.size(), ' ');
+    }
+  }
+  json_writer &raw(const std::string &written) {
+    separate();
+    text_ += written;
+    return *this;
+  }
+  json_writer &open(char bracket) {
+    separate();
+    text_ += bracket;
+    filled_.push_back(false);
+    return *this;
+  }
+  json_writer &close(char bracket) {
+    const bool was_filled = filled_.back();
+    filled_.pop_back();
+    if (was_filled) {
+      text_ += "\n";
+      text_.append(2 * filled_.size(), ' ');
+    }
+    text_ += bracket;
+    return *this;
+  }
+};
+
+} // namespace report
+} // namespace DTDEBUG_ABI
+} // namespace dtdebug
