@@ -1,0 +1,261 @@
+// The thread that watches: heartbeat, leader election, looks at all ranks of the host, diagnosis, report.
+#pragma once
+
+#include <dtdebug/diagnose/diagnose.hpp>
+#include <dtdebug/watch/collect.hpp>
+#include <dtdebug/watch/publish.hpp>
+#include <dtdebug/watch/settings.hpp>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+namespace dtdebug {
+inline namespace DTDEBUG_ABI {
+namespace watch {
+
+inline constexpr std::uint64_t tick_ns = 50'000'000;   ///< heartbeat, and how soon a request is seen
+inline constexpr std::uint64_t look_ns = 200'000'000;  ///< the leader compares all ranks this often
+inline constexpr std::uint64_t farewell_ns = 700'000'000; ///< how long a SIGTERM waits for the report
+
+/// Reasons to look at once. Set from signal handlers: lock-free atomics.
+struct wake_reasons {
+  std::atomic<int> terminate{0}; ///< a SIGTERM waits for the report
+  std::atomic<int> request{0};   ///< SIGUSR2 or DT_DIAGNOSE
+  std::atomic<int> stop{0};      ///< the session ends
+};
+
+/// One per process. Never calls MPI, NCCL or CUDA; holds no lock that the trainer takes.
+class watchdog {
+public:
+  watchdog(const settings &how) : how_(how), job_(how.directory) { ::sem_init(&wake_, 0, 0); }
+  watchdog(const watchdog &) = delete;
+  watchdog &operator=(const watchdog &) = delete;
+  ~watchdog() { ::sem_destroy(&wake_); }
+
+  /// Starts the thread, with all signals blocked in it. False when the system has no thread to give.
+  bool start() {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    running_ = ::pthread_create(
+                   &thread_, nullptr,
+                   [](void *self) -> void * {
+                     static_cast<watchdog *>(self)->run();
+                     return nullptr;
+                   },
+                   this) == 0;
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return running_;
+  }
+
+  /// Ends the thread and hands leadership on. Waits at most for one look.
+  void stop() {
+    if (running_) {
+      reasons.stop.store(1);
+      wake();
+      ::pthread_join(thread_, nullptr);
+      running_ = false;
+    }
+    if (lock_ >= 0) {
+      ::close(lock_); // the kernel hands the lock to the next rank
+      lock_ = -1;
+    }
+  }
+
+  /// Async-signal-safe.
+  void wake() noexcept { ::sem_post(&wake_); }
+
+  /// The last comparison, when every rank has ended. Returns true if there was a finding. Called after `stop`.
+  bool look_at_the_end() {
+    job_.discover();
+    model::job_snapshot job = collect();
+    job.settled = true;
+    return judge(job, "the clean end", true);
+  }
+
+  wake_reasons reasons;
+
+private:
+  const settings &how_;
+  job_collector job_;
+  sem_t wake_;
+  pthread_t thread_{};
+  bool running_ = false;
+  int lock_ = -1;
+  std::uint64_t last_look_ = 0;
+  std::set<std::string> candidates_; ///< verdicts of the last look: a second look must confirm them
+  std::set<std::string> published_;
+  std::string seen_report_;          ///< non-leaders: the report that was announced last
+
+  void run() {
+    ::pthread_setname_np(::pthread_self(), "dtdebug-watch");
+    std::uint64_t deadline = 0;
+    while (reasons.stop.load() == 0) {
+      try {
+        beat();
+        const bool leader = lead();
+        const std::uint64_t now = os::monotonic_ns();
+        if (reasons.terminate.load() != 0 && deadline == 0) {
+          deadline = now + farewell_ns;
+        }
+        const bool asked = reasons.request.exchange(0) != 0;
+        if (leader && (asked || deadline != 0 || now - last_look_ >= look_ns)) {
+          last_look_ = now;
+          look(asked);
+        }
+        follow();
+        if (deadline != 0 && (now >= deadline || !published_.empty())) {
+          die_of_sigterm();
+        }
+      } catch (const std::exception &error) {
+        switch_off(error.what());
+        return;
+      }
+      wait_a_tick(deadline != 0 ? tick_ns / 2 : tick_ns);
+    }
+  }
+
+  void wait_a_tick(std::uint64_t ns) {
+    timespec until{};
+    ::clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += static_cast<long>(ns);
+    until.tv_sec += until.tv_nsec / 1'000'000'000;
+    until.tv_nsec %= 1'000'000'000;
+    ::sem_timedwait(&wake_, &until);
+  }
+
+  void beat() {
+    blackbox::live_state &live = *record::box().live;
+    __atomic_store_n(&live.heartbeat_ticks, record::now_ticks(), __ATOMIC_RELAXED);
+    __atomic_store_n(&live.heartbeat_mono_ns, os::monotonic_ns(), __ATOMIC_RELEASE);
+  }
+
+  /// One rank of the host holds the lock. When it dies, the kernel gives the lock up.
+  bool lead() {
+    if (lock_ < 0) {
+      lock_ = ::open((how_.directory + "/leader.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    }
+    return lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) == 0;
+  }
+
+  model::job_snapshot collect() {
+    model::job_snapshot job = job_.collect(true);
+    job.timeout = static_cast<model::time_ns>(how_.timeout_ns);
+    job.environment = how_.environment;
+    return job;
+  }
+
+  void look(bool asked) {
+    job_.discover();
+    if (job_.size() < static_cast<std::size_t>(how_.world_size) && !asked &&
+        os::monotonic_ns() - record::box().who->start_mono_ns < how_.timeout_ns) {
+      return; // ranks are still starting; one that never comes is missed after the timeout
+    }
+    model::job_snapshot job = collect();
+    judge(job, asked ? "request" : "watching", asked);
+  }
+
+  static std::string key_of(const model::verdict &verdict) {
+    std::string key = verdict.kind + "|" + verdict.group + "|" + (verdict.seq ? std::to_string(*verdict.seq) : "");
+    for (const std::int32_t rank : verdict.ranks) {
+      key += "," + std::to_string(rank);
+    }
+    return key;
+  }
+
+  /// Publishes what two looks in a row agree on. `at_once`: there will be no second look.
+  bool judge(model::job_snapshot &job, const char *trigger, bool at_once) {
+    const std::uint64_t begin = os::monotonic_ns();
+    diagnose::options options;
+    options.settled = job.settled;
+    options.verify = how_.how_much == level::verify || job.settled;
+    model::diagnosis found = diagnose::diagnose(job, options);
+    found.trigger = trigger;
+    found.timing.diagnose = static_cast<double>(os::monotonic_ns() - begin) / 1e6;
+    std::set<std::string> keys;
+    bool confirmed = at_once;
+    bool fresh = false;
+    for (const model::verdict &verdict : found.verdicts) {
+      const std::string key = key_of(verdict);
+      keys.insert(key);
+      confirmed = confirmed || candidates_.count(key) != 0;
+      fresh = fresh || published_.count(key) == 0;
+    }
+    candidates_ = keys;
+    if (found.verdicts.empty() || !fresh || !confirmed) {
+      return !found.verdicts.empty();
+    }
+    published_.insert(keys.begin(), keys.end());
+    publish(how_.directory, job, found);
+    announce(found);
+    return true;
+  }
+
+  /// Tells the other ranks of the host: one line each, and the exit status if the job is to end.
+  void announce(const model::diagnosis &found) {
+    const std::string text = std::to_string(report::exit_status(found)) + "\n" + found.verdicts.front().kind + ": " +
+                             found.verdicts.front().headline + "\n";
+    replace_file(how_.directory + "/verdict", text);
+    seen_report_ = text;
+    act(report::exit_status(found));
+  }
+
+  void follow() {
+    const int fd = ::open((how_.directory + "/verdict").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+      return;
+    }
+    char buffer[1024];
+    const ssize_t size = ::read(fd, buffer, sizeof buffer - 1);
+    ::close(fd);
+    const std::string text(buffer, size > 0 ? static_cast<std::size_t>(size) : 0);
+    const std::size_t line = text.find('\n');
+    if (size <= 0 || text == seen_report_ || line == std::string::npos) {
+      return;
+    }
+    seen_report_ = text;
+    published_.insert(text);
+    say("dtdebug: rank " + std::to_string(how_.rank) + ": " + text.substr(line + 1));
+    act(std::atoi(text.c_str()));
+  }
+
+  void act(int status) {
+    if (how_.action == on_hang::abort) {
+      // The other ranks read the verdict within a tick; all evidence is in files that outlive the processes.
+      wait_a_tick(4 * tick_ns);
+      ::_exit(status);
+    }
+    if (how_.action == on_hang::hold) {
+      say("dtdebug: rank " + std::to_string(how_.rank) + " is held: gdb -p " + std::to_string(::getpid()) + "\n");
+    }
+  }
+
+  void die_of_sigterm() {
+    ::signal(SIGTERM, SIG_DFL);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, SIGTERM);
+    ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+    ::kill(::getpid(), SIGTERM);
+  }
+
+  void switch_off(const char *why) {
+    record::box().live->disabled = 1;
+    say("dtdebug: rank " + std::to_string(how_.rank) + ": the watchdog failed and is off (" + why +
+        "); calls are still recorded in " + how_.directory + "\n");
+  }
+};
+
+} // namespace watch
+} // namespace DTDEBUG_ABI
+} // namespace dtdebug
