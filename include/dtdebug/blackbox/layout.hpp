@@ -75,7 +75,13 @@ struct identity {
 };
 
 /// How the process ended, as it could say itself.
-enum class end_state : std::uint32_t { running = 0, clean = 1, exited = 2, crashed = 3 };
+enum class end_state : std::uint32_t {
+  running = 0,
+  clean = 1,
+  exited = 2,
+  crashed = 3,
+  terminated = 4, ///< it was told to end (SIGTERM of a launcher, DTDEBUG_ON_HANG=abort): a consequence, not a cause
+};
 
 struct live_state {
   std::uint64_t heartbeat_ticks;   ///< last tick of the watchdog

@@ -45,8 +45,8 @@ template <typename Pointer, typename... Dims> Pointer shaped(Pointer pointer, Di
     record::annotation &note = record::next_call_annotation;
     note.has_dims = sizeof...(Dims) > 0;
     note.dim_count = static_cast<std::uint8_t>(sizeof...(Dims));
-    unsigned at = 0;
-    const auto put = [&note, &at](unsigned long long dim) {
+    [[maybe_unused]] unsigned at = 0;
+    [[maybe_unused]] const auto put = [&note, &at](unsigned long long dim) {
       note.dims_cut = note.dims_cut || dim > UINT32_MAX;
       note.dims[at++] = dim > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(dim);
     };

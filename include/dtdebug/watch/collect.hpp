@@ -389,6 +389,7 @@ public:
       }
       out.rank = static_cast<std::int32_t>(rank);
     }
+    excuse_the_killed(job);
     job.now = probe && start != UINT64_MAX ? static_cast<model::time_ns>(os::monotonic_ns() - start) : last;
     return job;
   }
@@ -398,6 +399,25 @@ public:
   bool has_errors() const { return !errors_.empty(); }
 
 private:
+  /// A job that was killed as a whole (its launcher was, or the machine went down) left every rank without a last word:
+  /// those whose hearts stopped together with the last one were not the cause, and are judged as they stood.
+  static void excuse_the_killed(model::job_snapshot &job) {
+    constexpr model::time_ns together = 1'000'000'000;
+    model::time_ns last = 0;
+    for (const model::rank_snapshot &rank : job.ranks) {
+      if (rank.life != model::liveness::vanished && rank.life != model::liveness::never_started) {
+        return; // somebody lives, or could say how it ended: who vanished without a word did so alone
+      }
+      last = std::max(last, rank.heartbeat);
+    }
+    for (model::rank_snapshot &rank : job.ranks) {
+      if (rank.life == model::liveness::vanished && last - rank.heartbeat <= together) {
+        rank.life = model::liveness::unknown;
+        rank.missing_evidence.push_back("killed together with the other ranks; judged as it stood then");
+      }
+    }
+  }
+
   std::string directory_;
   std::unordered_map<std::uint32_t, std::unique_ptr<blackbox::reader>> files_;
   std::unordered_map<std::uint32_t, std::string> errors_;

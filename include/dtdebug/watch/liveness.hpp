@@ -73,6 +73,9 @@ inline void set_liveness(model::rank_snapshot &rank, const blackbox::identity &w
     rank.life = model::liveness::crashed;
     rank.signal = static_cast<int>(live.signal);
     return;
+  case blackbox::end_state::terminated: // as it stood when it was told to end
+    rank.life = model::liveness::unknown;
+    return;
   case blackbox::end_state::running: break;
   }
   if (!probe) {

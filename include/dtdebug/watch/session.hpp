@@ -179,7 +179,7 @@ inline void end_session(blackbox::end_state how_it_ends, int exit_code) {
 
 inline void on_process_exit(int status, void *) noexcept {
   try {
-    // Inside MPI_Finalize's process exit the session has ended already. Without a communication library that wants a
+    // Where MPI_Finalize was seen, the session has ended already. Without a communication library that wants a
     // finalize, status 0 is how a program ends in good order.
     end_session(status == 0 ? blackbox::end_state::clean : blackbox::end_state::exited, status);
   } catch (...) {
@@ -191,6 +191,10 @@ inline void on_wake_signal(int signal) noexcept {
   const int saved = errno;
   cold_session &session = cold();
   if (session.dog && record::the_session.pid == static_cast<std::uint32_t>(::getpid())) {
+    if (signal == SIGTERM) { // at once: the launcher's SIGKILL may follow
+      record::box().live->end_ticks = record::now_ticks();
+      __atomic_store_n(&record::box().live->end, static_cast<std::uint32_t>(blackbox::end_state::terminated), __ATOMIC_RELEASE);
+    }
     (signal == SIGTERM ? session.dog->reasons.terminate : session.dog->reasons.request).store(1);
     session.dog->wake();
   }

@@ -233,11 +233,18 @@ private:
     if (how_.action == on_hang::abort) {
       // The other ranks read the verdict within a tick; all evidence is in files that outlive the processes.
       wait_a_tick(4 * tick_ns);
+      note_termination();
       ::_exit(status);
     }
     if (how_.action == on_hang::hold) {
       say("dtdebug: rank " + std::to_string(how_.rank) + " is held: gdb -p " + std::to_string(::getpid()) + "\n");
     }
+  }
+
+  static void note_termination() {
+    blackbox::live_state &live = *record::box().live;
+    live.end_ticks = record::now_ticks();
+    __atomic_store_n(&live.end, static_cast<std::uint32_t>(blackbox::end_state::terminated), __ATOMIC_RELEASE);
   }
 
   void die_of_sigterm() {

@@ -75,7 +75,7 @@ inline bool set_members(const blackbox::box &in, blackbox::group_slot &slot, con
 inline void set_name(blackbox::group_slot &slot, const char *name) noexcept {
   std::memset(slot.name, 0, sizeof slot.name);
   if (name != nullptr) {
-    std::strncpy(slot.name, name, sizeof slot.name - 1);
+    std::memcpy(slot.name, name, ::strnlen(name, sizeof slot.name - 1));
   }
 }
 

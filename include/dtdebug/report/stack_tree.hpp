@@ -1,0 +1,89 @@
+// Stacks of all ranks merged into one tree: common frames once, rank sets where they part.
+#pragma once
+
+#include <dtdebug/model/snapshot.hpp>
+#include <dtdebug/report/folding.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dtdebug {
+inline namespace DTDEBUG_ABI {
+namespace report {
+
+/// A prefix tree over frames, outermost first, as debuggers of large MPI jobs draw it.
+struct stack_node {
+  std::vector<std::int32_t> ranks; ///< ranks that have a thread below this frame
+  std::map<std::string, stack_node> callees;
+};
+
+namespace detail {
+
+inline std::string frame_text(const model::frame &frame) {
+  std::string text = frame.function;
+  if (text.empty()) {
+    char address[24];
+    std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(frame.address));
+    text = std::string("?? ") + address;
+  }
+  if (!frame.file.empty()) {
+    text += "  " + frame.file.substr(frame.file.rfind('/') + 1) + ":" + std::to_string(frame.line);
+  } else if (!frame.module.empty()) {
+    text += "  (" + frame.module.substr(frame.module.rfind('/') + 1) + ")";
+  }
+  return text;
+}
+
+inline void print_tree(const stack_node &node, const std::string &indent, std::size_t &lines, std::string &out) {
+  std::vector<std::pair<std::string, const stack_node *>> callees;
+  for (const auto &[text, callee] : node.callees) {
+    callees.emplace_back(text, &callee);
+  }
+  // The few that differ are what one looks for: they come first.
+  std::stable_sort(callees.begin(), callees.end(),
+                   [](const auto &a, const auto &b) { return a.second->ranks.size() < b.second->ranks.size(); });
+  const bool parts = callees.size() > 1 || (callees.size() == 1 && callees[0].second->ranks.size() < node.ranks.size());
+  for (const auto &[text, callee] : callees) {
+    if (lines == 0) {
+      return;
+    }
+    if (--lines == 0) {
+      out += indent + "…\n";
+      return;
+    }
+    out += indent + text + (parts ? "   [" + fold_named(callee->ranks) + "]" : "") + "\n";
+    print_tree(*callee, parts ? indent + "  " : indent, lines, out);
+  }
+}
+
+} // namespace detail
+
+/// Adds one thread's stack (innermost first, as captured).
+inline void add_stack(stack_node &root, std::int32_t rank, const std::vector<model::frame> &stack) {
+  const auto note = [rank](stack_node &node) {
+    if (node.ranks.empty() || node.ranks.back() != rank) {
+      node.ranks.push_back(rank);
+    }
+  };
+  stack_node *at = &root;
+  note(*at);
+  for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+    at = &at->callees[detail::frame_text(*frame)];
+    note(*at);
+  }
+}
+
+/// The tree as text, at most `max_lines` lines. Indentation grows only where ranks part.
+inline std::string stack_tree_text(const stack_node &root, std::size_t max_lines = 60) {
+  std::string out;
+  std::size_t lines = max_lines + 1;
+  detail::print_tree(root, "  ", lines, out);
+  return out;
+}
+
+} // namespace report
+} // namespace DTDEBUG_ABI
+} // namespace dtdebug
