@@ -68,6 +68,21 @@ inline bool share_a_wait(const finding &a, const finding &b) {
                      [&b](std::size_t n) { return std::find(b.holds.begin(), b.holds.end(), n) != b.holds.end(); });
 }
 
+/// True if the ranks of `death` ended in or right after the very call that `cause` speaks of, which failed on them.
+inline bool died_of_the_call(const scene &s, const finding &cause, const finding &death) {
+  const auto failed_there = [&](std::int32_t r) {
+    const std::size_t row = s.index.row(r);
+    if (row == npos || s.snap(row).calls.empty()) {
+      return false;
+    }
+    const model::rank_snapshot &rank = s.snap(row);
+    const model::call &last = rank.calls.back();
+    return last.state == call_state::failed && is_collective(last.op) && last.group < rank.groups.size() &&
+           rank.groups[last.group].name == cause.v.group && cause.v.seq && *cause.v.seq == last.seq;
+  };
+  return !death.v.ranks.empty() && std::all_of(death.v.ranks.begin(), death.v.ranks.end(), failed_there);
+}
+
 } // namespace detail
 
 /// True if `later` needs no explanation of its own once `cause` is known.
@@ -80,6 +95,9 @@ inline bool explains(const scene &s, const finding &cause, const finding &later)
   if (is(cause, "comm_error") || is(cause, "out_of_memory")) {
     return later.what != family::setup && later.what != family::config && later.what != family::slow &&
            same_ranks_before(cause, later);
+  }
+  if (is_death(later) && cause.what == family::calls) { // the library returned an error, and the program gave up
+    return died_of_the_call(s, cause, later);
   }
   if (is_death(cause) && is_death(later)) { // the launcher ends the rest of the job after the first death
     return cause.hangs && !later.hangs && cause.at >= 0 && later.at >= cause.at;
@@ -145,12 +163,14 @@ inline std::vector<model::verdict> select_causes(scene &s) {
     };
     return key(a) < key(b);
   });
-  // A complaint about peers that are gone comes after their death; all others keep their place.
+  // A complaint about peers that are gone comes after their death, and a death after the call that failed on it; all
+  // others keep their place.
   std::vector<finding> sorted;
   for (const bool consequence : {false, true}) {
     for (const finding &f : all) {
-      const bool follows = f.v.kind == "comm_error" && std::any_of(all.begin(), all.end(), [&](const finding &g) {
-                             return &g != &f && explains(s, g, f);
+      const bool may_follow = f.v.kind == "comm_error" || detail::is_death(f);
+      const bool follows = may_follow && std::any_of(all.begin(), all.end(), [&](const finding &g) {
+                             return &g != &f && (f.v.kind == "comm_error" || g.what == family::calls) && explains(s, g, f);
                            });
       if (follows == consequence) {
         sorted.push_back(f);

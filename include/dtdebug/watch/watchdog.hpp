@@ -162,7 +162,8 @@ private:
       return; // ranks are still starting; one that never comes is missed after the timeout
     }
     model::job_snapshot job = collect();
-    judge(job, asked ? "request" : "watching", asked);
+    const bool dying = reasons.terminate.load() != 0; // there will be no second look
+    judge(job, asked ? "request" : dying ? "SIGTERM" : "watching", asked || dying);
   }
 
   static std::string key_of(const model::verdict &verdict) {
@@ -178,6 +179,9 @@ private:
     const std::uint64_t begin = os::monotonic_ns();
     diagnose::options options;
     options.settled = job.settled;
+    if (at_once) {
+      options.min_wait_ns = 0; // what has just begun to differ will not be seen again
+    }
     options.verify = how_.how_much == level::verify || job.settled;
     model::diagnosis found = diagnose::diagnose(job, options);
     found.trigger = trigger;
