@@ -79,6 +79,7 @@ public:
     rank.phase = phase_index(rank, live.phase);
     read_groups(rank);
     read_calls(rank, clock);
+    read_stacks(rank, live);
     read_notes(rank, live, clock);
     count_losses(rank, live);
     return rank;
@@ -88,6 +89,7 @@ private:
   const blackbox::reader &from_;
   bool probe_;
   std::vector<std::string> labels_;
+  std::vector<loaded_module> modules_;
   std::unordered_map<std::uint32_t, std::uint32_t> site_index_;
   std::unordered_map<std::uint32_t, std::uint32_t> phase_index_;
   std::vector<std::uint32_t> group_index_; ///< slot → index in the snapshot
@@ -115,7 +117,8 @@ private:
         rank.sites.push_back(std::move(site));
       }
     }
-    resolve_sites(rank.sites, read_modules(live));
+    modules_ = read_modules(live);
+    resolve_sites(rank.sites, modules_);
     labels_.resize(from_.count(blackbox::section_kind::labels) + 1);
     for (std::uint64_t i = 0; i + 1 < labels_.size(); ++i) {
       blackbox::label_slot slot;
@@ -271,6 +274,35 @@ private:
     return call;
   }
 
+  /// Stacks of the last freeze, joined with the threads that record.
+  void read_stacks(model::rank_snapshot &rank, const blackbox::live_state &live) {
+    const std::uint64_t count = std::min(live.stack_count, from_.count(blackbox::section_kind::stacks));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      blackbox::stack_slot slot;
+      if (!from_.copy(blackbox::section_kind::stacks, i, slot) || slot.tid == 0) {
+        continue;
+      }
+      auto thread = std::find_if(rank.threads.begin(), rank.threads.end(),
+                                 [&slot](const model::thread_state &known) { return known.tid == slot.tid; });
+      if (thread == rank.threads.end()) {
+        thread = rank.threads.insert(rank.threads.end(), model::thread_state{});
+        thread->tid = slot.tid;
+      }
+      thread->name = text_of(slot.name);
+      thread->answered = slot.answered != 0;
+      thread->kernel_state = std::string(1, slot.state != '\0' ? slot.state : '?');
+      const std::string wait = text_of(slot.wait);
+      thread->kernel_state += wait.empty() ? "" : " in " + wait;
+      const std::uint32_t frames = std::min(slot.frame_count, blackbox::max_frames);
+      for (std::uint32_t k = 0; k < frames && thread->answered; ++k) {
+        model::frame frame;
+        frame.address = slot.frames[k];
+        thread->stack.push_back(frame);
+      }
+    }
+    resolve_stacks(rank.threads, modules_);
+  }
+
   void read_notes(model::rank_snapshot &rank, const blackbox::live_state &live, const tick_clock &clock) {
     const std::uint64_t capacity = from_.count(blackbox::section_kind::notes);
     if (capacity == 0) {
@@ -392,6 +424,20 @@ public:
     excuse_the_killed(job);
     job.now = probe && start != UINT64_MAX ? static_cast<model::time_ns>(os::monotonic_ns() - start) : last;
     return job;
+  }
+
+  /// True when every rank whose process runs has captured its stacks for diagnosis `epoch`.
+  bool all_frozen(std::uint64_t epoch) const {
+    return std::all_of(files_.begin(), files_.end(), [epoch](const auto &entry) {
+      blackbox::live_state live;
+      blackbox::identity who;
+      if (!entry.second->copy(blackbox::section_kind::live, 0, live) || live.frozen_epoch >= epoch || live.end != 0 ||
+          !entry.second->copy(blackbox::section_kind::identity, 0, who)) {
+        return true;
+      }
+      const process_stat now = read_process_stat(who.pid);
+      return !now.found || now.state == 'Z' || now.state == 'T' || now.state == 't';
+    });
   }
 
   std::size_t size() const { return files_.size(); }

@@ -106,6 +106,7 @@ inline bool clear_leftover(const std::string &file, const settings &how) {
   ::unlink((how.directory + "/report.json").c_str());
   ::unlink((how.directory + "/report.txt").c_str());
   ::unlink((how.directory + "/verdict").c_str());
+  ::unlink((how.directory + "/freeze").c_str());
   return true;
 }
 
@@ -141,6 +142,7 @@ inline void remove_run(const settings &how) {
   for (int rank = 0; rank < how.world_size; ++rank) {
     ::unlink((how.directory + "/rank-" + std::to_string(rank) + ".dtbb").c_str());
   }
+  ::unlink((how.directory + "/freeze").c_str());
   ::unlink((how.directory + "/leader.lock").c_str());
   ::unlink((how.directory + "/end.lock").c_str());
   ::rmdir(how.directory.c_str()); // stays if the user keeps something else in it
@@ -269,6 +271,9 @@ inline void start(const start_options &options = {}) noexcept {
     blackbox::publish(hot.box);
     if (how.how_much >= level::watch) {
       session.dog = std::make_unique<watch::watchdog>(how);
+      if (!stacks::install()) {
+        watch::detail::complain("every real-time signal is taken: reports will have no stacks");
+      }
       watch::detail::take_signal(SIGTERM);
       watch::detail::take_signal(SIGUSR2);
       if (!session.dog->start()) {

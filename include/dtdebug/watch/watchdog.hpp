@@ -3,6 +3,7 @@
 
 #include <dtdebug/diagnose/diagnose.hpp>
 #include <dtdebug/watch/collect.hpp>
+#include <dtdebug/watch/freeze.hpp>
 #include <dtdebug/watch/publish.hpp>
 #include <dtdebug/watch/settings.hpp>
 
@@ -24,6 +25,7 @@ namespace watch {
 
 inline constexpr std::uint64_t tick_ns = 50'000'000;   ///< heartbeat, and how soon a request is seen
 inline constexpr std::uint64_t look_ns = 200'000'000;  ///< the leader compares all ranks this often
+inline constexpr std::uint64_t barrier_ns = 1'000'000'000; ///< ranks that have not frozen by then are evidence
 inline constexpr std::uint64_t farewell_ns = 700'000'000; ///< how long a SIGTERM waits for the report
 
 /// Reasons to look at once. Set from signal handlers: lock-free atomics.
@@ -93,6 +95,7 @@ private:
   bool running_ = false;
   int lock_ = -1;
   std::uint64_t last_look_ = 0;
+  std::uint64_t frozen_ = 0;         ///< number of the last diagnosis for which this rank captured its stacks
   std::set<std::string> candidates_; ///< verdicts of the last look: a second look must confirm them
   std::set<std::string> published_;
   std::string seen_report_;          ///< non-leaders: the report that was announced last
@@ -113,6 +116,7 @@ private:
           last_look_ = now;
           look(asked);
         }
+        follow_freeze();
         follow();
         if (deadline != 0 && (now >= deadline || !published_.empty())) {
           die_of_sigterm();
@@ -124,6 +128,42 @@ private:
       wait_a_tick(deadline != 0 ? tick_ns / 2 : tick_ns);
     }
   }
+
+  /// A leader asks for stacks: the number of its diagnosis stands in the file `freeze`.
+  void follow_freeze() {
+    const std::uint64_t epoch = read_number(how_.directory + "/freeze");
+    if (epoch > frozen_) {
+      frozen_ = epoch;
+      freeze(epoch);
+    }
+  }
+
+  static std::uint64_t read_number(const std::string &path) {
+    char buffer[32] = "";
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0) {
+      const ssize_t size = ::read(fd, buffer, sizeof buffer - 1);
+      buffer[size > 0 ? size : 0] = '\0';
+      ::close(fd);
+    }
+    return std::strtoull(buffer, nullptr, 10);
+  }
+
+  /// Alarm, freeze, barrier: all ranks of the host capture their stacks; the wait for them has a deadline.
+  void freeze_all(model::diagnosis_timing &timing) {
+    const std::uint64_t begin = os::monotonic_ns();
+    const std::uint64_t epoch = std::max(frozen_, read_number(how_.directory + "/freeze")) + 1;
+    replace_file(how_.directory + "/freeze", std::to_string(epoch));
+    frozen_ = epoch;
+    freeze(epoch);
+    timing.freeze = ms_since(begin);
+    while (os::monotonic_ns() - begin < barrier_ns && !job_.all_frozen(epoch)) {
+      wait_a_tick(tick_ns / 5);
+    }
+    timing.barrier = ms_since(begin) - timing.freeze;
+  }
+
+  static double ms_since(std::uint64_t begin) { return static_cast<double>(os::monotonic_ns() - begin) / 1e6; }
 
   void wait_a_tick(std::uint64_t ns) {
     timespec until{};
@@ -184,8 +224,6 @@ private:
     }
     options.verify = how_.how_much == level::verify || job.settled;
     model::diagnosis found = diagnose::diagnose(job, options);
-    found.trigger = trigger;
-    found.timing.diagnose = static_cast<double>(os::monotonic_ns() - begin) / 1e6;
     std::set<std::string> keys;
     bool confirmed = at_once;
     bool fresh = false;
@@ -200,6 +238,25 @@ private:
       return !found.verdicts.empty();
     }
     published_.insert(keys.begin(), keys.end());
+    if (!job.settled) { // ranks still live: take their stacks, then judge what is seen together with them
+      model::diagnosis_timing timing;
+      freeze_all(timing);
+      const std::uint64_t collecting = os::monotonic_ns();
+      job = collect();
+      timing.collect = ms_since(collecting);
+      const std::uint64_t judging = os::monotonic_ns();
+      model::diagnosis again = diagnose::diagnose(job, options);
+      timing.diagnose = ms_since(judging);
+      if (!again.verdicts.empty()) {
+        found = std::move(again);
+        for (const model::verdict &verdict : found.verdicts) {
+          published_.insert(key_of(verdict));
+        }
+      }
+      found.timing = timing;
+    }
+    found.trigger = trigger;
+    found.timing.total = ms_since(begin);
     publish(how_.directory, job, found);
     announce(found);
     return true;
