@@ -53,10 +53,11 @@ int report_command(int count, char **arguments) {
   ::closedir(open);
   dtdebug::watch::job_collector files(directory);
   if (files.discover() == 0) {
-    std::fprintf(stderr,
-                 "dtdebug report: no readable rank-<r>.dtbb in %s. A run that ends without a finding removes its files; "
-                 "DTDEBUG_KEEP=1 keeps them\n",
-                 directory.c_str());
+    std::fprintf(
+        stderr,
+        "dtdebug report: no readable rank-<r>.dtbb in %s. A run that ends without a finding removes its files; "
+        "DTDEBUG_KEEP=1 keeps them\n",
+        directory.c_str());
     return static_cast<int>(exit_class::input_unreadable);
   }
   dtdebug::model::job_snapshot job = files.collect(false);
@@ -69,7 +70,8 @@ int report_command(int count, char **arguments) {
   found.trigger = "dtdebug report";
   dtdebug::report::text_options how;
   how.color = ::isatty(STDOUT_FILENO) != 0;
-  const std::string text = json ? dtdebug::report::json_report(job, found) : dtdebug::report::text_report(job, found, how);
+  const std::string text =
+      json ? dtdebug::report::json_report(job, found) : dtdebug::report::text_report(job, found, how);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return dtdebug::report::exit_status(found);
 }

@@ -6,17 +6,18 @@
 namespace dtdebug {
 inline namespace DTDEBUG_ABI {
 namespace detail {
-template <typename... Args> void type_check(const Args &...); // declared, never defined, never called
+template <typename... Args>
+void type_check(const Args &...); // declared, never defined, never called
 } // namespace detail
 } // namespace DTDEBUG_ABI
 } // namespace dtdebug
 
 /// Arguments are parsed and typed in a branch that is never taken: no evaluation, no symbol, no "unused" warning.
-#define DT_DETAIL_NOTHING(...)                                                                                             \
-  do {                                                                                                                     \
-    if constexpr (false) {                                                                                                 \
-      ::dtdebug::detail::type_check(__VA_ARGS__);                                                                          \
-    }                                                                                                                      \
+#define DT_DETAIL_NOTHING(...)                                                                                         \
+  do {                                                                                                                 \
+    if constexpr (false) {                                                                                             \
+      ::dtdebug::detail::type_check(__VA_ARGS__);                                                                      \
+    }                                                                                                                  \
   } while (false)
 
 #define DT_START(...) DT_DETAIL_NOTHING()

@@ -13,8 +13,8 @@ namespace blackbox {
 /// What is wrong with a file as a whole.
 enum class read_error : std::uint8_t {
   none = 0,
-  cannot_open = 1,    ///< see `system_error`
-  too_short = 2,      ///< no complete header
+  cannot_open = 1, ///< see `system_error`
+  too_short = 2,   ///< no complete header
   not_a_black_box = 3,
   foreign_endian = 4, ///< written on a machine of the other byte order
   newer_version = 5,  ///< written by a later format that this reader does not know
@@ -70,7 +70,8 @@ public:
   }
 
   /// Copies entry `index`; what an older writer did not know stays zero. False when it is not in the file.
-  template <typename Entry> bool copy(section_kind kind, std::uint64_t index, Entry &out) const noexcept {
+  template <typename Entry>
+  bool copy(section_kind kind, std::uint64_t index, Entry &out) const noexcept {
     out = Entry{};
     if (index >= count(kind)) {
       return false;
@@ -133,15 +134,16 @@ public:
       return false;
     }
     const section *found = find(section_kind::rings);
-    const auto *words = reinterpret_cast<const std::uint64_t *>(file_.base + found->offset + ring_index * found->entry_bytes +
-                                                                sizeof(ring_header) +
-                                                                std::uint64_t{ring.capacity} * sizeof(record)) +
-                        (call.extra - 1);
+    const auto *words =
+        reinterpret_cast<const std::uint64_t *>(file_.base + found->offset + ring_index * found->entry_bytes +
+                                                sizeof(ring_header) + std::uint64_t{ring.capacity} * sizeof(record)) +
+        (call.extra - 1);
     const std::uint64_t left = ring.extra_words - (call.extra - 1);
     const std::uint64_t sizes = __atomic_load_n(words + 1, __ATOMIC_RELAXED);
     const std::uint64_t n = sizes & 0xffffffffU;
     const std::uint64_t m = sizes >> 32;
-    if (__atomic_load_n(words, __ATOMIC_ACQUIRE) != call.ticket || n > room || m > room || extra_header_words + n + m > left) {
+    if (__atomic_load_n(words, __ATOMIC_ACQUIRE) != call.ticket || n > room || m > room ||
+        extra_header_words + n + m > left) {
       return false;
     }
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -187,7 +189,8 @@ private:
     std::memcpy(head_.sections, file_.base + fixed, listed * sizeof(section));
     for (std::size_t i = 0; i < listed; ++i) {
       // Words of a section are read as aligned 64-bit words.
-      if (head_.sections[i].offset % 8 != 0 || (head_.sections[i].entry_bytes % 4 != 0 && head_.sections[i].entry_bytes != 1)) {
+      if (head_.sections[i].offset % 8 != 0 ||
+          (head_.sections[i].entry_bytes % 4 != 0 && head_.sections[i].entry_bytes != 1)) {
         head_.sections[i].kind = 0;
       }
     }
@@ -209,7 +212,8 @@ private:
     std::size_t at = 0;
     if (reinterpret_cast<std::uintptr_t>(from) % 8 == 0) {
       for (; at + 8 <= bytes; at += 8) {
-        const std::uint64_t word = __atomic_load_n(reinterpret_cast<const std::uint64_t *>(from + at), __ATOMIC_RELAXED);
+        const std::uint64_t word =
+            __atomic_load_n(reinterpret_cast<const std::uint64_t *>(from + at), __ATOMIC_RELAXED);
         std::memcpy(to + at, &word, 8);
       }
     }

@@ -169,9 +169,10 @@ inline std::vector<model::verdict> select_causes(scene &s) {
   for (const bool consequence : {false, true}) {
     for (const finding &f : all) {
       const bool may_follow = f.v.kind == "comm_error" || detail::is_death(f);
-      const bool follows = may_follow && std::any_of(all.begin(), all.end(), [&](const finding &g) {
-                             return &g != &f && (f.v.kind == "comm_error" || g.what == family::calls) && explains(s, g, f);
-                           });
+      const bool follows =
+          may_follow && std::any_of(all.begin(), all.end(), [&](const finding &g) {
+            return &g != &f && (f.v.kind == "comm_error" || g.what == family::calls) && explains(s, g, f);
+          });
       if (follows == consequence) {
         sorted.push_back(f);
       }

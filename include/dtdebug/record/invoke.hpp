@@ -11,16 +11,19 @@ namespace record {
 
 /// Customisation point: how calls of `Function` are recorded. A specialisation has `static call(std::uint32_t site,
 /// arguments…)`, which records, calls, and returns what the function returns.
-template <auto Function> struct adapter {
+template <auto Function>
+struct adapter {
   static constexpr bool missing = true;
 };
 
 namespace detail {
 
-template <typename Adapter, typename = void> struct has_adapter {
+template <typename Adapter, typename = void>
+struct has_adapter {
   static constexpr bool value = true;
 };
-template <typename Adapter> struct has_adapter<Adapter, decltype(void(Adapter::missing))> {
+template <typename Adapter>
+struct has_adapter<Adapter, decltype(void(Adapter::missing))> {
   static constexpr bool value = false;
 };
 
@@ -36,10 +39,12 @@ struct quiet_scope {
 
 /// Calls `Function(arguments…)` through its adapter, or directly while nothing is recorded.
 template <auto Function, typename... Args>
-auto invoke(call_site &site, const char *function_name, Args &&...args) -> decltype(Function(std::forward<Args>(args)...)) {
-  static_assert(detail::has_adapter<adapter<Function>>::value,
-                "DT_COLLECTIVE: dtdebug has no adapter for this function. Include <dtdebug/mpi.hpp>, <dtdebug/nccl.hpp>, "
-                "<dtdebug/cuda.hpp> or <dtdebug/torch.hpp> for its library, or use DT_SCOPE_COLLECTIVE");
+auto invoke(call_site &site, const char *function_name, Args &&...args)
+    -> decltype(Function(std::forward<Args>(args)...)) {
+  static_assert(
+      detail::has_adapter<adapter<Function>>::value,
+      "DT_COLLECTIVE: dtdebug has no adapter for this function. Include <dtdebug/mpi.hpp>, <dtdebug/nccl.hpp>, "
+      "<dtdebug/cuda.hpp> or <dtdebug/torch.hpp> for its library, or use DT_SCOPE_COLLECTIVE");
   if (!recording()) {
     return Function(std::forward<Args>(args)...);
   }

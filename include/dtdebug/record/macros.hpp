@@ -7,17 +7,17 @@
 
 /// A static call_site of the line in which the macro stands. The lambda captures nothing, so that arguments of any
 /// kind (structured bindings, template commas) stay outside of it.
-#define DT_DETAIL_SITE(text)                                                                                               \
-  ([]() noexcept -> ::dtdebug::call_site & {                                                                               \
-    static ::dtdebug::call_site here{__FILE__, __LINE__, text};                                                            \
-    return here;                                                                                                           \
+#define DT_DETAIL_SITE(text)                                                                                           \
+  ([]() noexcept -> ::dtdebug::call_site & {                                                                           \
+    static ::dtdebug::call_site here{__FILE__, __LINE__, text};                                                        \
+    return here;                                                                                                       \
   }())
 
 /// Starts the session of this process; see dtdebug::start. A statement.
 #define DT_START(...) ::dtdebug::start(__VA_ARGS__)
 
 /// Calls `function(arguments…)` under a guard and is its result. A function without an adapter does not compile.
-#define DT_COLLECTIVE(function, ...)                                                                                       \
+#define DT_COLLECTIVE(function, ...)                                                                                   \
   (::dtdebug::record::invoke<&function>(DT_DETAIL_SITE(#function), __func__, __VA_ARGS__))
 
 /// A pointer that carries a label and a shape into the record: DT_SHAPED(ptr, rows, cols) or DT_SHAPED(ptr, "w", rows).

@@ -39,7 +39,8 @@ inline void take_annotation(call_desc &call) noexcept {
 
 /// Returns `pointer`; notes that the call it is passed to works on data of this shape (at most 8 dims). The label must
 /// live until that call begins. ~2 ns, nothing at level off.
-template <typename Pointer, typename... Dims> Pointer shaped(Pointer pointer, Dims... dims) noexcept {
+template <typename Pointer, typename... Dims>
+Pointer shaped(Pointer pointer, Dims... dims) noexcept {
   static_assert(sizeof...(Dims) <= max_dims, "DT_SHAPED takes at most 8 dimensions");
   if (record::recording()) {
     record::annotation &note = record::next_call_annotation;
@@ -54,7 +55,8 @@ template <typename Pointer, typename... Dims> Pointer shaped(Pointer pointer, Di
   }
   return pointer;
 }
-template <typename Pointer, typename... Dims> Pointer shaped(Pointer pointer, const char *label, Dims... dims) noexcept {
+template <typename Pointer, typename... Dims>
+Pointer shaped(Pointer pointer, const char *label, Dims... dims) noexcept {
   Pointer same = shaped(pointer, dims...);
   if (record::recording()) {
     record::next_call_annotation.label = label;

@@ -13,7 +13,8 @@ namespace report {
 
 namespace detail {
 
-/// One verdict; a key that does not apply is absent. `cause` is the index of the verdict it follows from, -1 for a root.
+/// One verdict; a key that does not apply is absent. `cause` is the index of the verdict it follows from, -1 for a
+/// root.
 inline void write_verdict(json_writer &out, const model::verdict &verdict, std::int64_t cause) {
   static constexpr const char *certainty[] = {"proven", "likely", "suspected"};
   const auto text = [&out](const char *key, const std::string &value) {
@@ -140,8 +141,8 @@ inline std::string json_report(const model::job_snapshot &job, const model::diag
   }
   out.end_array().key("timing_ms").begin_object();
   const auto &time = found.timing;
-  const std::pair<const char *, double> times[] = {{"suspect", time.suspect}, {"freeze", time.freeze},
-                                                   {"barrier", time.barrier}, {"collect", time.collect},
+  const std::pair<const char *, double> times[] = {{"suspect", time.suspect},   {"freeze", time.freeze},
+                                                   {"barrier", time.barrier},   {"collect", time.collect},
                                                    {"diagnose", time.diagnose}, {"total", time.total}};
   for (const auto &[what, ms] : times) {
     if (ms >= 0) {

@@ -92,8 +92,12 @@ public:
     std::snprintf(digits, sizeof digits, "%.6g", number);
     return raw(std::isfinite(number) ? digits : "null"); // JSON has no NaN
   }
-  template <typename Value> json_writer &member(const std::string &name, const Value &what) { return key(name).value(what); }
-  template <typename Value> json_writer &list(const std::string &name, const std::vector<Value> &values) {
+  template <typename Value>
+  json_writer &member(const std::string &name, const Value &what) {
+    return key(name).value(what);
+  }
+  template <typename Value>
+  json_writer &list(const std::string &name, const std::vector<Value> &values) {
     key(name);
     separate();
     text_ += "[";

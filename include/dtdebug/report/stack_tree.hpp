@@ -5,6 +5,8 @@
 #include <dtdebug/report/folding.hpp>
 
 #include <algorithm>
+#include <cstdio>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -22,8 +24,31 @@ struct stack_node {
 
 namespace detail {
 
+/// A demangled name without its argument list: `trainer::train(trainer::options const&)` → `trainer::train`.
+inline std::string short_name(const std::string &function) {
+  const std::size_t from = function.rfind("operator(") != std::string::npos ? function.rfind("operator(") + 10 : 0;
+  const std::size_t at = function.find('(', from);
+  return at == std::string::npos || at == 0 || function.compare(0, 10, "(anonymous") == 0 ? function
+                                                                                          : function.substr(0, at);
+}
+
+/// Frames that tell the reader nothing: how a program starts, and dtdebug's own.
+inline bool is_scaffolding(const model::frame &frame) {
+  static constexpr const char *prefixes[] = {"_start", "__libc_start", "start_thread", "clone", "__clone"};
+  return frame.function.find("dtdebug::") != std::string::npos ||
+         std::any_of(std::begin(prefixes), std::end(prefixes),
+                     [&frame](const char *prefix) { return frame.function.rfind(prefix, 0) == 0; });
+}
+
+/// The entry of a communication library: what lies below is its own affair.
+inline bool enters_library(const model::frame &frame) {
+  static constexpr const char *prefixes[] = {"PMPI_", "MPI_", "nccl", "pnccl"};
+  return std::any_of(std::begin(prefixes), std::end(prefixes),
+                     [&frame](const char *prefix) { return frame.function.rfind(prefix, 0) == 0; });
+}
+
 inline std::string frame_text(const model::frame &frame) {
-  std::string text = frame.function;
+  std::string text = short_name(frame.function);
   if (text.empty()) {
     char address[24];
     std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(frame.address));
@@ -71,8 +96,14 @@ inline void add_stack(stack_node &root, std::int32_t rank, const std::vector<mod
   stack_node *at = &root;
   note(*at);
   for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+    if (detail::is_scaffolding(*frame)) {
+      continue;
+    }
     at = &at->callees[detail::frame_text(*frame)];
     note(*at);
+    if (detail::enters_library(*frame)) {
+      break;
+    }
   }
 }
 

@@ -123,7 +123,8 @@ private:
       put("where", "group " + verdict.group + (verdict.seq ? ", call #" + std::to_string(*verdict.seq) : "") +
                        (verdict.step ? ", step " + std::to_string(*verdict.step) : ""));
     }
-    put_side(verdict.ranks, verdict.detail.empty() ? verdict.op : verdict.detail, verdict.site, verdict.site_function, red_);
+    put_side(verdict.ranks, verdict.detail.empty() ? verdict.op : verdict.detail, verdict.site, verdict.site_function,
+             red_);
     put_side(verdict.with, verdict.other_detail.empty() ? verdict.other : verdict.other_detail, verdict.other_site,
              verdict.other_function, bold_);
     if (!verdict.fields.empty()) {
@@ -150,7 +151,8 @@ private:
       put(number == 1 ? "next" : "", std::to_string(number) + ". " + step);
     }
     for (const model::verdict &consequence : verdict.consequences) {
-      put(&consequence == &verdict.consequences.front() ? "follows" : "", consequence.kind + ": " + consequence.headline);
+      put(&consequence == &verdict.consequences.front() ? "follows" : "",
+          consequence.kind + ": " + consequence.headline);
     }
   }
 
@@ -230,7 +232,8 @@ private:
 } // namespace detail
 
 /// The report for people.
-inline std::string text_report(const model::job_snapshot &job, const model::diagnosis &found, const text_options &options = {}) {
+inline std::string text_report(const model::job_snapshot &job, const model::diagnosis &found,
+                               const text_options &options = {}) {
   return detail::text_builder(job, options).build(found);
 }
 
@@ -241,8 +244,8 @@ inline std::string one_line(const model::diagnosis &found, std::int32_t me, cons
   }
   const model::verdict &first = found.verdicts.front();
   const bool mine = std::find(first.ranks.begin(), first.ranks.end(), me) != first.ranks.end();
-  return "dtdebug: rank " + std::to_string(me) + (mine ? " is named in" : " is not to blame for") + " " + first.kind + ": " +
-         first.headline + " (" + directory + "/report.txt)\n";
+  return "dtdebug: rank " + std::to_string(me) + (mine ? " is named in" : " is not to blame for") + " " + first.kind +
+         ": " + first.headline + " (" + directory + "/report.txt)\n";
 }
 
 } // namespace report

@@ -30,8 +30,8 @@ inline constexpr int exit_code_of_exception = 70; // EX_SOFTWARE of <sysexits.h>
 struct rank_end {
   ::pid_t pid = -1;
   bool ended = false;
-  int exit_code = -1; ///< -1: not by exit
-  int signal = 0;     ///< 0: not by a signal
+  int exit_code = -1;  ///< -1: not by exit
+  int signal = 0;      ///< 0: not by a signal
   bool killed = false; ///< by local_ranks: the deadline had passed, or the caller wanted the end
 };
 
@@ -113,7 +113,8 @@ private:
 };
 
 /// Body of a child. Leaves by ::exit, so that exit handlers run; never returns.
-template <typename Function> [[noreturn]] void run_rank(int rank, int size, Function &function) {
+template <typename Function>
+[[noreturn]] void run_rank(int rank, int size, Function &function) {
   ::setenv("RANK", std::to_string(rank).c_str(), 1);
   ::setenv("LOCAL_RANK", std::to_string(rank).c_str(), 1);
   ::setenv("WORLD_SIZE", std::to_string(size).c_str(), 1);
@@ -139,7 +140,8 @@ class local_job {
 public:
   explicit local_job(const local_options &options) : options_(options) {}
 
-  template <typename Function> local_result run(int count, Function &function) {
+  template <typename Function>
+  local_result run(int count, Function &function) {
     const int threads = other_threads();
     if (count < 1 || threads > 0) {
       result_.error = count < 1 ? "local_ranks: at least one rank is needed"
@@ -308,11 +310,13 @@ private:
 } // namespace detail
 } // namespace repro
 
-/// Forks `count` ranks, runs `function(rank, size)` in each and waits for all of them. The function returns the exit code
-/// or nothing; the rank then leaves by ::exit. An exception that escapes is printed, the exit code is 70. RANK, LOCAL_RANK
-/// and WORLD_SIZE are set; output comes line by line with the rank in front; ranks die with this process; SIGINT and
-/// SIGTERM are passed on. Refuses, with `error` set, in a process that has other threads. Blocks up to the deadline.
-template <typename Function> local_result local_ranks(int count, Function &&function, const local_options &options = {}) {
+/// Forks `count` ranks, runs `function(rank, size)` in each and waits for all of them. The function returns the exit
+/// code or nothing; the rank then leaves by ::exit. An exception that escapes is printed, the exit code is 70. RANK,
+/// LOCAL_RANK and WORLD_SIZE are set; output comes line by line with the rank in front; ranks die with this process;
+/// SIGINT and SIGTERM are passed on. Refuses, with `error` set, in a process that has other threads. Blocks up to the
+/// deadline.
+template <typename Function>
+local_result local_ranks(int count, Function &&function, const local_options &options = {}) {
   return repro::detail::local_job(options).run(count, function);
 }
 

@@ -41,8 +41,8 @@ struct rank_view {
     std::uint32_t line = 0;  ///< of the declaration
   };
   std::int32_t world_size = 0;
-  std::size_t world_members = 0; ///< index into document::member_lists: the group `world`
-  std::vector<group> groups;     ///< in order of creation, without `world`
+  std::size_t world_members = 0;   ///< index into document::member_lists: the group `world`
+  std::vector<group> groups;       ///< in order of creation, without `world`
   std::vector<std::size_t> meshes; ///< indices into document::declarations
 
   /// The group of that name, or null; `world` is not among them.
@@ -91,7 +91,7 @@ struct document {
   std::vector<declaration> declarations; ///< in order
   std::vector<expectation> expectations; ///< in order
   std::vector<node> body;
-  std::vector<rank_view> ranks;                       ///< one a rank
+  std::vector<rank_view> ranks;                        ///< one a rank
   std::vector<std::vector<std::int32_t>> member_lists; ///< shared by the views; no two are equal
 };
 

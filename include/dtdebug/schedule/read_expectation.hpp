@@ -84,8 +84,9 @@ private:
       const bool has_value = equals != std::string_view::npos;
       const std::string_view value = has_value ? t.text.substr(equals + 1) : std::string_view();
       if (t.quoted || !is_one_of(expect_keys, key)) {
-        return in_.fail(shown(t) + " is no key", "one of group seq ranks with op other field site other_site peer chain "
-                                                 "name step tie confidence",
+        return in_.fail(shown(t) + " is no key",
+                        "one of group seq ranks with op other field site other_site peer chain "
+                        "name step tie confidence",
                         did_you_mean(key, expect_keys));
       }
       if (!seen.emplace(key).second) {

@@ -70,7 +70,8 @@ private:
       return in_.fail("`timeout` is for all ranks", "`" + form + "`", "remove the ranks before it");
     }
     if (timeout_line_ != 0) {
-      return in_.fail("the timeout is given a second time (first in line " + std::to_string(timeout_line_) + ")", "one");
+      return in_.fail("the timeout is given a second time (first in line " + std::to_string(timeout_line_) + ")",
+                      "one");
     }
     timeout_line_ = in_.line();
     const auto time = in_.at_end() ? std::nullopt : read_duration(in_.peek().text);
@@ -109,7 +110,8 @@ private:
     const std::size_t list = in_.intern(members);
     for (const std::int32_t r : ranks) {
       if (!believers_.insert(r).second) {
-        return in_.fail("rank " + std::to_string(r) + " is told a second time what to believe of the world", "one line");
+        return in_.fail("rank " + std::to_string(r) + " is told a second time what to believe of the world",
+                        "one line");
       }
       in_.view(r).world_size = d.world_size;
       in_.view(r).world_members = list;

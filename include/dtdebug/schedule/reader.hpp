@@ -28,11 +28,11 @@ struct problem {
 /// Bounds that keep any input from exhausting memory or time. Above them is a problem like any other.
 struct parse_limits {
   std::int32_t world = 65'536;
-  std::uint64_t repetitions = 1'000'000'000; ///< product of the counts of nested loops
-  std::size_t depth = 32;                    ///< nested loops
+  std::uint64_t repetitions = 1'000'000'000;               ///< product of the counts of nested loops
+  std::size_t depth = 32;                                  ///< nested loops
   std::uint64_t tensor_elements = std::uint64_t{1} << 24U; ///< of a declared tensor: its data are really held
-  std::size_t group_views = 4'000'000;       ///< groups, summed over the ranks that have them
-  std::size_t problems = 25;                 ///< later ones are not listed
+  std::size_t group_views = 4'000'000;                     ///< groups, summed over the ranks that have them
+  std::size_t problems = 25;                               ///< later ones are not listed
 };
 
 /// Tokens of one line, taken from the front. Functions that return false or nothing have reported the problem.
@@ -74,7 +74,8 @@ public:
 
   /// The line holds nothing more.
   bool ends(const std::string &form) {
-    return at_end() || fail("found " + shown(peek()) + " after the end of the statement", "`" + form + "`", "remove it");
+    return at_end() ||
+           fail("found " + shown(peek()) + " after the end of the statement", "`" + form + "`", "remove it");
   }
 
   std::optional<std::string> take_name(const std::string &what, const std::string &form) {
@@ -175,7 +176,7 @@ public:
   rank_view &view(std::int32_t rank) { return out_.ranks[static_cast<std::size_t>(rank)]; }
 
   std::uint32_t world_line = 0;
-  std::set<std::string> unsure_groups;  ///< whose declaration failed: their uses are not reported again
+  std::set<std::string> unsure_groups; ///< whose declaration failed: their uses are not reported again
   std::set<std::string> unsure_tensors;
   std::set<std::string> unsure_meshes;
 

@@ -81,14 +81,16 @@ inline std::string_view word_of(const instruction &i) {
 }
 
 inline constexpr std::string_view verdict_kinds[] = {
-    "op_mismatch",         "count_mismatch",        "shape_mismatch",  "dtype_mismatch",     "redop_mismatch",
-    "root_mismatch",       "split_mismatch",        "order_mismatch",  "wrong_group",        "missing_call",
-    "extra_call",          "rank_exited",           "rank_crashed",    "rank_stopped",       "rank_stuck_host",
-    "rank_stuck_device",   "rank_slow",             "host_unreachable", "membership_mismatch", "group_order_mismatch",
-    "mesh_mismatch",       "world_mismatch",        "group_left_open", "p2p_unmatched",      "p2p_size_mismatch",
-    "p2p_cycle",           "cross_group_deadlock",  "latent_deadlock", "transport_stall",    "comm_error",
-    "config_mismatch",     "replica_divergence",    "non_finite",      "reduction_error",    "decision_divergence",
-    "out_of_memory",       "memory_imbalance",      "undetermined"};
+    "op_mismatch",       "count_mismatch",   "shape_mismatch",       "dtype_mismatch",
+    "redop_mismatch",    "root_mismatch",    "split_mismatch",       "order_mismatch",
+    "wrong_group",       "missing_call",     "extra_call",           "rank_exited",
+    "rank_crashed",      "rank_stopped",     "rank_stuck_host",      "rank_stuck_device",
+    "rank_slow",         "host_unreachable", "membership_mismatch",  "group_order_mismatch",
+    "mesh_mismatch",     "world_mismatch",   "group_left_open",      "p2p_unmatched",
+    "p2p_size_mismatch", "p2p_cycle",        "cross_group_deadlock", "latent_deadlock",
+    "transport_stall",   "comm_error",       "config_mismatch",      "replica_divergence",
+    "non_finite",        "reduction_error",  "decision_divergence",  "out_of_memory",
+    "memory_imbalance",  "undetermined"};
 
 /// Kinds that the language has no means to bring about.
 inline constexpr std::string_view inexpressible_kinds[] = {"rank_stuck_device", "host_unreachable", "transport_stall",
@@ -98,11 +100,13 @@ inline constexpr std::string_view field_names[] = {"op", "dtype", "count", "redo
 
 inline constexpr std::string_view confidence_names[] = {"proven", "likely", "suspected"};
 
-inline constexpr std::string_view expect_keys[] = {"group", "seq",   "ranks", "with", "op",   "other", "field",      "site",
-                                                   "other_site", "peer", "chain", "name", "step", "tie", "confidence"};
+inline constexpr std::string_view expect_keys[] = {"group", "seq",   "ranks", "with",       "op",
+                                                   "other", "field", "site",  "other_site", "peer",
+                                                   "chain", "name",  "step",  "tie",        "confidence"};
 
-inline constexpr dtype schedule_dtypes[] = {dtype::i8,  dtype::u8,   dtype::i32, dtype::u32, dtype::i64,    dtype::u64,
-                                            dtype::f16, dtype::bf16, dtype::f32, dtype::f64, dtype::f8e4m3, dtype::f8e5m2};
+inline constexpr dtype schedule_dtypes[] = {dtype::i8,  dtype::u8,  dtype::i32,    dtype::u32,
+                                            dtype::i64, dtype::u64, dtype::f16,    dtype::bf16,
+                                            dtype::f32, dtype::f64, dtype::f8e4m3, dtype::f8e5m2};
 
 inline constexpr redop schedule_redops[] = {redop::sum, redop::prod, redop::min, redop::max, redop::avg};
 
@@ -113,12 +117,13 @@ struct signal_name {
 
 /// Signals that end a process by default.
 inline constexpr signal_name deadly_signals[] = {
-    {"SIGHUP", 1},   {"SIGINT", 2},    {"SIGQUIT", 3},  {"SIGILL", 4},   {"SIGTRAP", 5},  {"SIGABRT", 6},
-    {"SIGBUS", 7},   {"SIGFPE", 8},    {"SIGKILL", 9},  {"SIGUSR1", 10}, {"SIGSEGV", 11}, {"SIGUSR2", 12},
-    {"SIGPIPE", 13}, {"SIGALRM", 14},  {"SIGTERM", 15}, {"SIGXCPU", 24}, {"SIGXFSZ", 25}, {"SIGVTALRM", 26},
-    {"SIGPROF", 27}, {"SIGIO", 29},    {"SIGPWR", 30},  {"SIGSYS", 31}};
+    {"SIGHUP", 1},   {"SIGINT", 2},   {"SIGQUIT", 3},  {"SIGILL", 4},   {"SIGTRAP", 5},  {"SIGABRT", 6},
+    {"SIGBUS", 7},   {"SIGFPE", 8},   {"SIGKILL", 9},  {"SIGUSR1", 10}, {"SIGSEGV", 11}, {"SIGUSR2", 12},
+    {"SIGPIPE", 13}, {"SIGALRM", 14}, {"SIGTERM", 15}, {"SIGXCPU", 24}, {"SIGXFSZ", 25}, {"SIGVTALRM", 26},
+    {"SIGPROF", 27}, {"SIGIO", 29},   {"SIGPWR", 30},  {"SIGSYS", 31}};
 
-template <class Words> bool is_one_of(const Words &words, std::string_view text) {
+template <class Words>
+bool is_one_of(const Words &words, std::string_view text) {
   return std::find(std::begin(words), std::end(words), text) != std::end(words);
 }
 
@@ -141,7 +146,8 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 /// "did you mean `X`?" for the nearest word, or "" if none is near.
-template <class Words> std::string did_you_mean(std::string_view text, const Words &words) {
+template <class Words>
+std::string did_you_mean(std::string_view text, const Words &words) {
   std::string_view best;
   std::size_t least = text.size() <= 40 ? text.size() / 3 + 2 : 0;
   for (const auto &word : words) {

@@ -114,7 +114,8 @@ inline bool install() noexcept {
 /// sleep) keeps `answered` 0 and what /proc says of it. One capture at a time per process; not signal-safe itself.
 /// A system call that the signal interrupts is restarted where the kernel can (SA_RESTART); poll, epoll_wait, nanosleep
 /// and their kin return EINTR, which is why this is done only once something is suspected.
-inline std::uint32_t capture_all(blackbox::stack_slot *slots, std::uint32_t capacity, std::uint64_t deadline_ns) noexcept {
+inline std::uint32_t capture_all(blackbox::stack_slot *slots, std::uint32_t capacity,
+                                 std::uint64_t deadline_ns) noexcept {
   detail::capture_state &state = detail::the_capture;
   DIR *tasks = state.signal != 0 ? ::opendir("/proc/self/task") : nullptr;
   if (tasks == nullptr) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <dtdebug/blackbox/reader.hpp>
-#include <dtdebug/os/clock.hpp>
 #include <dtdebug/model/snapshot.hpp>
+#include <dtdebug/os/clock.hpp>
 #include <dtdebug/watch/liveness.hpp>
 #include <dtdebug/watch/pc_lines.hpp>
 
@@ -21,7 +21,8 @@ inline namespace DTDEBUG_ABI {
 namespace watch {
 
 /// Text of a fixed array that may lack its terminator.
-template <std::size_t Size> std::string text_of(const char (&chars)[Size]) {
+template <std::size_t Size>
+std::string text_of(const char (&chars)[Size]) {
   return std::string(chars, ::strnlen(chars, Size));
 }
 
@@ -29,9 +30,11 @@ template <std::size_t Size> std::string text_of(const char (&chars)[Size]) {
 class tick_clock {
 public:
   tick_clock(const blackbox::identity &who, const blackbox::live_state &live, std::uint64_t job_start_mono)
-      : ticks_(who.start_ticks), mono_(static_cast<double>(who.start_mono_ns)), job_(static_cast<double>(job_start_mono)) {
+      : ticks_(who.start_ticks), mono_(static_cast<double>(who.start_mono_ns)),
+        job_(static_cast<double>(job_start_mono)) {
     if (live.heartbeat_ticks > ticks_ && live.heartbeat_mono_ns > who.start_mono_ns) {
-      rate_ = (static_cast<double>(live.heartbeat_mono_ns) - mono_) / static_cast<double>(live.heartbeat_ticks - ticks_);
+      rate_ =
+          (static_cast<double>(live.heartbeat_mono_ns) - mono_) / static_cast<double>(live.heartbeat_ticks - ticks_);
     }
   }
   model::time_ns operator()(std::uint64_t ticks) const {
@@ -180,7 +183,8 @@ private:
           break;
         }
         for (std::uint32_t k = 0; k < members.count; ++k) {
-          group.members.push_back(static_cast<std::int32_t>(members.first + static_cast<std::int64_t>(members.stride) * k));
+          group.members.push_back(
+              static_cast<std::int32_t>(members.first + static_cast<std::int64_t>(members.stride) * k));
         }
       }
       for (const blackbox::hash_block &block : slot.blocks) {
@@ -344,7 +348,8 @@ private:
     say(live.messages_untracked, " messages could not be counted");
     say(live.labels_unrecorded, " labels found no room in the table");
     if (live.disabled != 0) {
-      rank.missing_evidence.push_back("dtdebug switched itself off on this rank (error " + std::to_string(live.disabled) + ")");
+      rank.missing_evidence.push_back("dtdebug switched itself off on this rank (error " +
+                                      std::to_string(live.disabled) + ")");
     }
   }
 };

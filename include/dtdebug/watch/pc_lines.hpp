@@ -24,9 +24,12 @@ struct loaded_module {
 
 namespace detail {
 
-/// Where an address was resolved to before: a diagnosis every tick must not start a process every tick.
-inline std::map<std::pair<std::string, std::uint64_t>, model::site> &line_cache() {
-  static auto *cache = new std::map<std::pair<std::string, std::uint64_t>, model::site>; // leaky: used until the very end
+/// Where an address was resolved to before, inlined functions first: a look every tick must not start a process every
+/// tick.
+using inline_chain = std::vector<model::site>;
+inline std::map<std::pair<std::string, std::uint64_t>, inline_chain> &line_cache() {
+  static auto *cache =
+      new std::map<std::pair<std::string, std::uint64_t>, inline_chain>; // leaky: used until the very end
   return *cache;
 }
 
@@ -39,37 +42,58 @@ inline std::string quoted(const std::string &path) {
   return out + "'";
 }
 
+/// Next line of the pipe without its newline; false at the end.
+inline bool next_line(std::FILE *pipe, std::string &line) {
+  char buffer[4096];
+  line.clear();
+  while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) {
+    line += buffer;
+    if (line.back() == '\n') {
+      line.pop_back();
+      return true;
+    }
+  }
+  return !line.empty();
+}
+
+/// One run of addr2line. With -a it prints each address before what it found there, with -i a pair of lines for each
+/// inlined function, innermost first.
 inline void ask_addr2line(const std::string &module, const std::vector<std::uint64_t> &offsets) {
-  std::string command = "addr2line -f -C -e " + quoted(module);
+  std::string command = "addr2line -a -i -f -C -e " + quoted(module);
   for (const std::uint64_t offset : offsets) {
     char text[24];
     std::snprintf(text, sizeof text, " 0x%llx", static_cast<unsigned long long>(offset));
     command += text;
+    line_cache()[{module, offset}]; // known from now on, even if nothing is found
   }
   std::FILE *pipe = ::popen((command + " 2>/dev/null").c_str(), "re");
-  for (const std::uint64_t offset : offsets) {
-    model::site found;
-    char function[4096];
-    char place[4096];
-    if (pipe != nullptr && std::fgets(function, sizeof function, pipe) != nullptr &&
-        std::fgets(place, sizeof place, pipe) != nullptr) {
-      const std::string line = place;
-      const std::size_t colon = line.rfind(':');
-      const unsigned long number = colon != std::string::npos ? std::strtoul(line.c_str() + colon + 1, nullptr, 10) : 0;
-      found.function = std::string(function).substr(0, std::string(function).find('\n'));
-      if (found.function == "??") {
-        found.function.clear();
-      }
-      if (number > 0) {
-        found.file = line.substr(0, colon);
-        found.line = static_cast<std::uint32_t>(number);
-      }
+  if (pipe == nullptr) {
+    return;
+  }
+  inline_chain *chain = nullptr;
+  std::string line;
+  std::string place;
+  while (next_line(pipe, line)) {
+    if (line.compare(0, 2, "0x") == 0) {
+      chain = &line_cache()[{module, std::strtoull(line.c_str(), nullptr, 16)}];
+      continue;
     }
-    line_cache()[{module, offset}] = found;
+    if (!next_line(pipe, place) || chain == nullptr) {
+      break;
+    }
+    model::site found;
+    found.function = line == "??" ? "" : line;
+    const std::size_t colon = place.rfind(':');
+    const unsigned long number = colon != std::string::npos ? std::strtoul(place.c_str() + colon + 1, nullptr, 10) : 0;
+    if (number > 0) {
+      found.file = place.substr(0, colon);
+      found.line = static_cast<std::uint32_t>(number);
+    }
+    if (!found.function.empty() || number > 0) {
+      chain->push_back(std::move(found));
+    }
   }
-  if (pipe != nullptr) {
-    ::pclose(pipe);
-  }
+  ::pclose(pipe);
 }
 
 } // namespace detail
@@ -110,10 +134,12 @@ inline void resolve_sites(std::vector<model::site> &sites, const std::vector<loa
   for (model::site &site : sites) {
     const loaded_module *module = site.pc != 0 && !site.known() ? module_of(modules, site.pc) : nullptr;
     if (module != nullptr) {
-      const model::site &found = detail::line_cache()[{module->path, site.pc - 1 - module->base}];
-      site.file = found.file;
-      site.line = found.line;
-      site.function = found.function;
+      const detail::inline_chain &chain = detail::line_cache()[{module->path, site.pc - 1 - module->base}];
+      if (!chain.empty()) {
+        site.file = chain.front().file;
+        site.line = chain.front().line;
+        site.function = chain.front().function;
+      }
     }
   }
 }
@@ -128,23 +154,37 @@ inline void resolve_stacks(std::vector<model::thread_state> &threads, const std:
     }
   }
   resolve(addresses, modules);
+  const auto is_handler = [](const model::frame &frame) {
+    return frame.function.find("on_capture_signal") != std::string::npos ||
+           frame.function.find("safe_dump_to") != std::string::npos;
+  };
   for (model::thread_state &thread : threads) {
-    std::size_t own = 0;
+    std::vector<model::frame> resolved;
+    std::size_t below_handler = 0;
     for (std::size_t i = 0; i < thread.stack.size(); ++i) {
-      model::frame &frame = thread.stack[i];
-      if (const loaded_module *module = module_of(modules, frame.address - 1)) {
-        const model::site &found = detail::line_cache()[{module->path, frame.address - 1 - module->base}];
-        frame.function = found.function;
-        frame.file = found.file;
-        frame.line = found.line;
-        frame.module = module->path;
+      model::frame frame = thread.stack[i];
+      const loaded_module *module = module_of(modules, frame.address - 1);
+      frame.module = module != nullptr ? module->path : "";
+      const std::size_t first = resolved.size();
+      if (module != nullptr) {
+        for (const model::site &found : detail::line_cache()[{module->path, frame.address - 1 - module->base}]) {
+          frame.function = found.function;
+          frame.file = found.file;
+          frame.line = found.line;
+          resolved.push_back(frame);
+        }
       }
-      if (i < 6 && frame.function.find("dtdebug::") != std::string::npos &&
-          frame.function.find("stacks::detail::on_capture_signal") != std::string::npos) {
-        own = i + 2; // the handler, and the trampoline by which the kernel entered it
+      if (resolved.size() == first) {
+        resolved.push_back(frame);
+      }
+      if (i < 6 && std::any_of(resolved.begin() + static_cast<std::ptrdiff_t>(first), resolved.end(), is_handler)) {
+        below_handler = i + 1; // the frame below it is the trampoline by which the kernel entered the handler
+      }
+      if (i == below_handler && below_handler != 0) {
+        resolved.clear();
       }
     }
-    thread.stack.erase(thread.stack.begin(), thread.stack.begin() + static_cast<std::ptrdiff_t>(std::min(own, thread.stack.size())));
+    thread.stack = std::move(resolved);
   }
 }
 

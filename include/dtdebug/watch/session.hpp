@@ -96,9 +96,10 @@ inline bool clear_leftover(const std::string &file, const settings &how) {
   blackbox::identity who;
   if (error == blackbox::read_error::none && old.copy(blackbox::section_kind::identity, 0, who)) {
     const process_stat now = read_process_stat(who.pid);
-    if (now.found && now.start == who.process_start && now.state != 'Z' && who.pid != static_cast<std::uint32_t>(::getpid())) {
-      complain("another live process (pid " + std::to_string(who.pid) + ") is rank " + std::to_string(how.rank) + " in " +
-               how.directory + "; set DTDEBUG_DIR to another folder for this job");
+    if (now.found && now.start == who.process_start && now.state != 'Z' &&
+        who.pid != static_cast<std::uint32_t>(::getpid())) {
+      complain("another live process (pid " + std::to_string(who.pid) + ") is rank " + std::to_string(how.rank) +
+               " in " + how.directory + "; set DTDEBUG_DIR to another folder for this job");
       return false;
     }
   }
@@ -161,7 +162,8 @@ inline void end_session(blackbox::end_state how_it_ends, int exit_code) {
     session.dog->stop();
   }
   __atomic_store_n(&record::the_session.level, 0U, __ATOMIC_RELEASE);
-  const int lock = ::open((session.how.directory + "/end.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int lock =
+      ::open((session.how.directory + "/end.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (lock >= 0) {
     ::flock(lock, LOCK_EX); // held by a rank that ends, for the time of one diagnosis
   }
@@ -195,7 +197,8 @@ inline void on_wake_signal(int signal) noexcept {
   if (session.dog && record::the_session.pid == static_cast<std::uint32_t>(::getpid())) {
     if (signal == SIGTERM) { // at once: the launcher's SIGKILL may follow
       record::box().live->end_ticks = record::now_ticks();
-      __atomic_store_n(&record::box().live->end, static_cast<std::uint32_t>(blackbox::end_state::terminated), __ATOMIC_RELEASE);
+      __atomic_store_n(&record::box().live->end, static_cast<std::uint32_t>(blackbox::end_state::terminated),
+                       __ATOMIC_RELEASE);
     }
     (signal == SIGTERM ? session.dog->reasons.terminate : session.dog->reasons.request).store(1);
     session.dog->wake();
@@ -217,8 +220,8 @@ inline void take_signal(int signal) noexcept {
 } // namespace detail
 } // namespace watch
 
-/// Starts the session of this process: black box, watchdog, handlers. Once; later calls do nothing. Never throws; when it
-/// cannot record (read-only folder, full disk) it says so once and the program runs on without it.
+/// Starts the session of this process: black box, watchdog, handlers. Once; later calls do nothing. Never throws; when
+/// it cannot record (read-only folder, full disk) it says so once and the program runs on without it.
 inline void start(const start_options &options = {}) noexcept {
   watch::detail::cold_session &session = watch::detail::cold();
   int fresh = 0;
@@ -277,7 +280,8 @@ inline void start(const start_options &options = {}) noexcept {
       watch::detail::take_signal(SIGTERM);
       watch::detail::take_signal(SIGUSR2);
       if (!session.dog->start()) {
-        watch::detail::complain("no thread for the watchdog: calls are recorded in " + how.directory + ", nothing is watched");
+        watch::detail::complain("no thread for the watchdog: calls are recorded in " + how.directory +
+                                ", nothing is watched");
       }
     }
     session.phase.store(1);

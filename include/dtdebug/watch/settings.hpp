@@ -28,8 +28,8 @@ struct start_options {
   int rank = -1;
   int world_size = -1;
   int local_rank = -1;
-  std::string directory;       ///< DTDEBUG_DIR
-  std::int64_t timeout_ms = -1;///< DTDEBUG_TIMEOUT
+  std::string directory;        ///< DTDEBUG_DIR
+  std::int64_t timeout_ms = -1; ///< DTDEBUG_TIMEOUT
 };
 
 namespace watch {
@@ -45,7 +45,7 @@ struct settings {
   std::uint64_t timeout_ns = 60'000'000'000ULL;
   std::uint32_t ring_records = 4096;
   bool keep = false;
-  std::vector<std::string> warnings;            ///< one line each
+  std::vector<std::string> warnings;              ///< one line each
   std::map<std::string, std::string> environment; ///< the DTDEBUG_* that were set
 };
 
@@ -94,13 +94,17 @@ inline std::uint64_t parse_duration(const std::string &text) {
   char *end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   const std::string unit = end;
-  const double scale = unit == "ms" ? 1e6 : unit == "s" || unit.empty() ? 1e9 : unit == "min" ? 60e9 : unit == "h" ? 3600e9 : 0;
+  const double scale = unit == "ms"                  ? 1e6
+                       : unit == "s" || unit.empty() ? 1e9
+                       : unit == "min"               ? 60e9
+                       : unit == "h"                 ? 3600e9
+                                                     : 0;
   const double ns = value * scale;
   return end == text.c_str() || !(ns >= 1e6 && ns < 3.2e16) ? 0 : static_cast<std::uint64_t>(ns);
 }
 
-/// Reads the environment. A wrong value or an unknown DTDEBUG_* name becomes a warning that names the nearest valid one;
-/// the built-in value then stands.
+/// Reads the environment. A wrong value or an unknown DTDEBUG_* name becomes a warning that names the nearest valid
+/// one; the built-in value then stands.
 inline settings read_settings(const start_options &options) {
   settings out;
   const std::vector<std::string> names = {"DTDEBUG_DIR",  "DTDEBUG_TIMEOUT", "DTDEBUG_ON_HANG",
@@ -110,7 +114,8 @@ inline settings read_settings(const start_options &options) {
     const std::string name = text.substr(0, text.find('='));
     if (name.rfind("DTDEBUG_", 0) == 0) {
       if (std::find(names.begin(), names.end(), name) == names.end()) {
-        out.warnings.push_back(name + " is not a setting of dtdebug; did you mean " + detail::nearest(name, names) + "?");
+        out.warnings.push_back(name + " is not a setting of dtdebug; did you mean " + detail::nearest(name, names) +
+                               "?");
       } else {
         out.environment[name] = text.substr(std::min(text.size(), name.size() + 1));
       }
@@ -124,7 +129,8 @@ inline settings read_settings(const start_options &options) {
     const auto found = std::find(valid.begin(), valid.end(), set->second);
     if (found == valid.end()) {
       out.warnings.push_back(set->first + "=" + set->second + " is not valid; did you mean " +
-                             detail::nearest(set->second, valid) + "? Using " + valid[static_cast<std::size_t>(otherwise)]);
+                             detail::nearest(set->second, valid) + "? Using " +
+                             valid[static_cast<std::size_t>(otherwise)]);
       return otherwise;
     }
     return static_cast<int>(found - valid.begin());
@@ -154,7 +160,8 @@ inline settings read_settings(const start_options &options) {
                              " is not a number of records from 64 to 1048576; using 4096");
     }
   }
-  out.rank = options.rank >= 0 ? options.rank : detail::int_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"}, 0);
+  out.rank = options.rank >= 0 ? options.rank
+                               : detail::int_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"}, 0);
   out.world_size = options.world_size > 0
                        ? options.world_size
                        : detail::int_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "WORLD_SIZE", "SLURM_NTASKS"}, 1);
@@ -162,7 +169,8 @@ inline settings read_settings(const start_options &options) {
       options.local_rank >= 0
           ? options.local_rank
           : detail::int_of({"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "LOCAL_RANK", "SLURM_LOCALID"}, out.rank);
-  for (const char *name : {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID"}) {
+  for (const char *name :
+       {"OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "TORCHELASTIC_RUN_ID"}) {
     if (out.job.empty() && std::getenv(name) != nullptr) {
       out.job = std::getenv(name);
     }

@@ -23,10 +23,10 @@ namespace dtdebug {
 inline namespace DTDEBUG_ABI {
 namespace watch {
 
-inline constexpr std::uint64_t tick_ns = 50'000'000;   ///< heartbeat, and how soon a request is seen
-inline constexpr std::uint64_t look_ns = 200'000'000;  ///< the leader compares all ranks this often
+inline constexpr std::uint64_t tick_ns = 50'000'000;       ///< heartbeat, and how soon a request is seen
+inline constexpr std::uint64_t look_ns = 200'000'000;      ///< the leader compares all ranks this often
 inline constexpr std::uint64_t barrier_ns = 1'000'000'000; ///< ranks that have not frozen by then are evidence
-inline constexpr std::uint64_t farewell_ns = 700'000'000; ///< how long a SIGTERM waits for the report
+inline constexpr std::uint64_t farewell_ns = 700'000'000;  ///< how long a SIGTERM waits for the report
 
 /// Reasons to look at once. Set from signal handlers: lock-free atomics.
 struct wake_reasons {
@@ -98,7 +98,7 @@ private:
   std::uint64_t frozen_ = 0;         ///< number of the last diagnosis for which this rank captured its stacks
   std::set<std::string> candidates_; ///< verdicts of the last look: a second look must confirm them
   std::set<std::string> published_;
-  std::string seen_report_;          ///< non-leaders: the report that was announced last
+  std::string seen_report_; ///< non-leaders: the report that was announced last
 
   void run() {
     ::pthread_setname_np(::pthread_self(), "dtdebug-watch");
