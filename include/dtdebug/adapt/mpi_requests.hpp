@@ -5,8 +5,9 @@
 #include <dtdebug/adapt/mpi_include.hpp>
 #include <dtdebug/record/begin_call.hpp>
 
+#include <cstdint>
 #include <cstdlib>
-#include <cstring>
+#include <type_traits>
 
 #include <pthread.h>
 
@@ -33,8 +34,11 @@ struct tracked {
 template <typename Handle>
 std::uint64_t key_of(Handle handle, bool is_message = false) noexcept {
   std::uint64_t bits = 0;
-  static_assert(sizeof handle <= sizeof bits, "MPI handles are integers or pointers");
-  std::memcpy(&bits, &handle, sizeof handle);
+  if constexpr (std::is_pointer_v<Handle>) {
+    bits = reinterpret_cast<std::uintptr_t>(handle);
+  } else {
+    bits = static_cast<std::uint32_t>(handle);
+  }
   return (bits << 1 | (is_message ? 1U : 0U)) + 2; // never 0, which marks an empty place
 }
 

@@ -30,7 +30,7 @@ public:
     std::size_t number = 0;
     for (const model::verdict &verdict : found.verdicts) {
       if (number++ > 0) {
-        out_ += "\n" + paint("also, independent of the above:", dim_) + "\n";
+        out_ += "\n" + paint("also, independent of the above:", dim) + "\n";
       }
       put_verdict(verdict);
     }
@@ -59,7 +59,7 @@ public:
     for (const std::string &row : order) {
       width = std::max(width, fold_named(rows[row]).size());
     }
-    std::string out = paint("  all ranks", dim_) + "\n";
+    std::string out = paint("  all ranks", dim) + "\n";
     std::size_t lines = 0;
     for (const std::string &row : order) {
       if (++lines > 24) {
@@ -76,9 +76,9 @@ private:
   const model::job_snapshot &job_;
   const text_options &options_;
   std::string out_;
-  static constexpr const char *bold_ = "1";
-  static constexpr const char *red_ = "1;31";
-  static constexpr const char *dim_ = "2";
+  static constexpr const char *bold = "1";
+  static constexpr const char *red = "1;31";
+  static constexpr const char *dim = "2";
 
   std::string paint(const std::string &text, const char *code) const {
     return options_.color ? "\033[" + std::string(code) + "m" + text + "\033[0m" : text;
@@ -88,7 +88,7 @@ private:
     for (std::size_t i = title.empty() ? 0 : title.size() + 4; i < 100; ++i) {
       line += "─";
     }
-    return paint(line, dim_) + "\n";
+    return paint(line, dim) + "\n";
   }
   std::vector<std::int32_t> all_ranks() const {
     std::vector<std::int32_t> ranks;
@@ -100,7 +100,7 @@ private:
 
   void put(const std::string &key, const std::string &value) {
     if (!value.empty()) {
-      out_ += "  " + paint(key + std::string(key.size() < 9 ? 9 - key.size() : 1, ' '), dim_) + value + "\n";
+      out_ += "  " + paint(key + std::string(key.size() < 9 ? 9 - key.size() : 1, ' '), dim) + value + "\n";
     }
   }
 
@@ -113,20 +113,20 @@ private:
     who += std::string(who.size() < 14 ? 14 - who.size() : 1, ' ');
     out_ += "    " + paint(who, color) + detail + "\n";
     if (!site.empty()) {
-      out_ += std::string(18, ' ') + "at " + paint(site, bold_) + (function.empty() ? "" : "  in " + function) + "\n";
+      out_ += std::string(18, ' ') + "at " + paint(site, bold) + (function.empty() ? "" : "  in " + function) + "\n";
     }
   }
 
   void put_verdict(const model::verdict &verdict) {
-    out_ += paint(verdict.kind, red_) + ": " + paint(verdict.headline, bold_) + "\n\n";
+    out_ += paint(verdict.kind, red) + ": " + paint(verdict.headline, bold) + "\n\n";
     if (!verdict.group.empty()) {
       put("where", "group " + verdict.group + (verdict.seq ? ", call #" + std::to_string(*verdict.seq) : "") +
                        (verdict.step ? ", step " + std::to_string(*verdict.step) : ""));
     }
     put_side(verdict.ranks, verdict.detail.empty() ? verdict.op : verdict.detail, verdict.site, verdict.site_function,
-             red_);
+             red);
     put_side(verdict.with, verdict.other_detail.empty() ? verdict.other : verdict.other_detail, verdict.other_site,
-             verdict.other_function, bold_);
+             verdict.other_function, bold);
     if (!verdict.fields.empty()) {
       std::string fields;
       for (const std::string &field : verdict.fields) {
@@ -196,7 +196,7 @@ private:
       }
     }
     if (!root.ranks.empty()) {
-      out_ += "\n" + paint("  stacks of the threads that communicate", dim_) + "\n" + stack_tree_text(root);
+      out_ += "\n" + paint("  stacks of the threads that communicate", dim) + "\n" + stack_tree_text(root);
     }
   }
 
@@ -208,7 +208,7 @@ private:
       }
     }
     if (!missing.empty()) {
-      out_ += "\n" + paint("  evidence that is missing", dim_) + "\n";
+      out_ += "\n" + paint("  evidence that is missing", dim) + "\n";
     }
     for (const auto &[what, ranks] : missing) {
       out_ += "    " + fold_named(ranks) + ": " + what + "\n";
@@ -225,7 +225,7 @@ private:
     for (const auto &[name, value] : job_.environment) {
       line += ", " + name + "=" + value;
     }
-    out_ += "\n" + paint(line, dim_) + "\n";
+    out_ += "\n" + paint(line, dim) + "\n";
   }
 };
 

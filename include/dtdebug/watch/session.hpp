@@ -37,7 +37,7 @@ inline void complain(const std::string &what) {
 inline void note_identity(const settings &how) {
   blackbox::identity &who = *record::box().who;
   const auto copy = [](char *to, std::size_t size, const std::string &from) {
-    std::memcpy(to, from.data(), std::min(size - 1, from.size()));
+    from.copy(to, size - 1); // the box is zeroed
   };
   who.rank = static_cast<std::uint32_t>(how.rank);
   who.world_size = static_cast<std::uint32_t>(how.world_size);

@@ -12,8 +12,6 @@
 
 #include <unistd.h>
 
-extern "C" char **environ;
-
 namespace dtdebug {
 inline namespace DTDEBUG_ABI {
 
