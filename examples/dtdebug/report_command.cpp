@@ -14,18 +14,6 @@ namespace {
 
 using dtdebug::report::exit_class;
 
-/// The same host and boot: then /proc tells which ranks still live.
-bool is_here(const dtdebug::model::job_snapshot &job) {
-  char host[64] = "";
-  ::gethostname(host, sizeof host - 1);
-  for (const auto &rank : job.ranks) {
-    if (!rank.host.empty() && rank.host != host) {
-      return false;
-    }
-  }
-  return true;
-}
-
 } // namespace
 
 int report_command(int count, char **arguments) {
@@ -60,18 +48,12 @@ int report_command(int count, char **arguments) {
         directory.c_str());
     return static_cast<int>(exit_class::input_unreadable);
   }
-  dtdebug::model::job_snapshot job = files.collect(false);
-  if (is_here(job)) {
-    job = files.collect(true);
-  }
-  dtdebug::diagnose::options options;
-  options.settled = true;
-  dtdebug::model::diagnosis found = dtdebug::diagnose::diagnose(job, options);
-  found.trigger = "dtdebug report";
+  dtdebug::watch::autopsy result = dtdebug::watch::examine(files);
+  result.found.trigger = "dtdebug report";
   dtdebug::report::text_options how;
   how.color = ::isatty(STDOUT_FILENO) != 0;
-  const std::string text =
-      json ? dtdebug::report::json_report(job, found) : dtdebug::report::text_report(job, found, how);
+  const std::string text = json ? dtdebug::report::json_report(result.job, result.found)
+                                : dtdebug::report::text_report(result.job, result.found, how);
   std::fwrite(text.data(), 1, text.size(), stdout);
-  return dtdebug::report::exit_status(found);
+  return dtdebug::report::exit_status(result.found);
 }

@@ -68,8 +68,11 @@ inline bool share_a_wait(const finding &a, const finding &b) {
                      [&b](std::size_t n) { return std::find(b.holds.begin(), b.holds.end(), n) != b.holds.end(); });
 }
 
-/// True if the ranks of `death` ended in or right after the very call that `cause` speaks of, which failed on them.
-inline bool died_of_the_call(const scene &s, const finding &cause, const finding &death) {
+/// Ranks that come to no further call: dead, stopped, or somewhere in their own code.
+inline bool is_absence(const finding &f) { return is_death(f) || f.v.kind == "rank_stuck_host"; }
+
+/// True if the last call of the absent ranks is the one that `cause` speaks of, and it failed on them.
+inline bool failed_in_the_call(const scene &s, const finding &cause, const finding &absence) {
   const auto failed_there = [&](std::int32_t r) {
     const std::size_t row = s.index.row(r);
     if (row == npos || s.snap(row).calls.empty()) {
@@ -80,7 +83,7 @@ inline bool died_of_the_call(const scene &s, const finding &cause, const finding
     return last.state == call_state::failed && is_collective(last.op) && last.group < rank.groups.size() &&
            rank.groups[last.group].name == cause.v.group && cause.v.seq && *cause.v.seq == last.seq;
   };
-  return !death.v.ranks.empty() && std::all_of(death.v.ranks.begin(), death.v.ranks.end(), failed_there);
+  return !absence.v.ranks.empty() && std::all_of(absence.v.ranks.begin(), absence.v.ranks.end(), failed_there);
 }
 
 } // namespace detail
@@ -96,8 +99,8 @@ inline bool explains(const scene &s, const finding &cause, const finding &later)
     return later.what != family::setup && later.what != family::config && later.what != family::slow &&
            same_ranks_before(cause, later);
   }
-  if (is_death(later) && cause.what == family::calls) { // the library returned an error, and the program gave up
-    return died_of_the_call(s, cause, later);
+  if (is_absence(later) && cause.what == family::calls) { // the library returned an error, and the program gave up
+    return failed_in_the_call(s, cause, later);
   }
   if (is_death(cause) && is_death(later)) { // the launcher ends the rest of the job after the first death
     return cause.hangs && !later.hangs && cause.at >= 0 && later.at >= cause.at;
@@ -163,12 +166,12 @@ inline std::vector<model::verdict> select_causes(scene &s) {
     };
     return key(a) < key(b);
   });
-  // A complaint about peers that are gone comes after their death, and a death after the call that failed on it; all
+  // A complaint about peers that are gone comes after their death, and an absence after the call that failed on it; all
   // others keep their place.
   std::vector<finding> sorted;
   for (const bool consequence : {false, true}) {
     for (const finding &f : all) {
-      const bool may_follow = f.v.kind == "comm_error" || detail::is_death(f);
+      const bool may_follow = f.v.kind == "comm_error" || detail::is_absence(f);
       const bool follows =
           may_follow && std::any_of(all.begin(), all.end(), [&](const finding &g) {
             return &g != &f && (f.v.kind == "comm_error" || g.what == family::calls) && explains(s, g, f);

@@ -80,20 +80,24 @@ struct group {
 
 enum class note_kind : std::uint8_t {
   none = 0,
-  error = 1,            ///< the program caught or threw: text
-  decision = 2,         ///< name, text (value), ordinal per name
-  fact = 3,             ///< name, text (value)
-  memory = 4,           ///< value = bytes used, value2 = bytes in all
-  out_of_memory = 5,    ///< text
-  comm_error = 6,       ///< group, text
-  non_finite = 7,       ///< name (tensor), value = first bad index, value2 = how many
-  replica = 8,          ///< name (tensor), group, value/value2 = 128-bit digest, ordinal per (group, name)
-  mesh_check = 9,       ///< name (mesh), text (axis), group (the communicator); value 1 if it holds
-  mesh = 10,            ///< name, text ("dp=2 tp=4"): a mesh as this rank declares it; value = product
-  phase = 11,           ///< name: the rank entered this phase (also in the call records)
-  step = 12,            ///< value: the rank entered this step
-  scope_exception = 13, ///< a guard was left by an exception: text names the call
-  finite_ok = 14,       ///< name (tensor): checked and finite, ordinal per name
+  error = 1,               ///< the program caught or threw: text
+  decision = 2,            ///< name, text (value), ordinal per name
+  fact = 3,                ///< name, text (value)
+  memory = 4,              ///< value = bytes used, value2 = bytes in all
+  out_of_memory = 5,       ///< text
+  comm_error = 6,          ///< group, text
+  non_finite = 7,          ///< name (tensor), value = first bad index, value2 = how many
+  replica = 8,             ///< name (tensor), group, value/value2 = 128-bit digest, ordinal per (group, name)
+  mesh_check = 9,          ///< name (mesh), text (axis), group (the communicator); value 1 if it holds
+  mesh = 10,               ///< name, text ("dp=2 tp=4"): a mesh as this rank declares it; value = product
+  phase = 11,              ///< name: the rank entered this phase (also in the call records)
+  step = 12,               ///< value: the rank entered this step
+  scope_exception = 13,    ///< a guard was left by an exception: text names the call
+  finite_ok = 14,          ///< name (tensor): checked and finite, ordinal per name
+  request = 15,            ///< the program asked for a diagnosis: text is its reason
+  neighbours_watched = 16, ///< value: so many ranks of this host are watched for their death
+  neighbour_died = 17,     ///< value: the rank; order: when, in nanoseconds of the host's steady clock
+  paused = 18, ///< value: nanoseconds for which the whole process did not run (stopped, or a frozen machine)
 };
 
 /// A breadcrumb or a finding that one rank wrote down.
@@ -112,7 +116,8 @@ struct note {
 
 struct frame {
   std::uint64_t address = 0;
-  std::string function; ///< empty if not resolved
+  std::uint64_t offset = 0; ///< address less the load address of its module: the same on all ranks
+  std::string function;     ///< empty if not resolved
   std::string file;
   std::uint32_t line = 0;
   std::string module;

@@ -1,7 +1,7 @@
 // A writer of JSON (RFC 8259): commas and indentation by itself, any bytes made into valid UTF-8.
 #pragma once
 
-#include <dtdebug/core/config.hpp>
+#include <dtdebug/report/utf8.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -13,35 +13,8 @@ namespace dtdebug {
 inline namespace DTDEBUG_ABI {
 namespace report {
 
-namespace detail {
-
-/// Length of the valid UTF-8 sequence at `text[at]` (RFC 3629), 0 if there is none.
-inline std::size_t utf8_length(const std::string &text, std::size_t at) {
-  const auto byte = [&text](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const auto follows = [&byte](std::size_t i) { return (byte(i) & 0xc0U) == 0x80U; };
-  const unsigned first = byte(at);
-  if (first < 0x80) {
-    return 1;
-  }
-  if (first >= 0xc2 && first < 0xe0 && follows(at + 1)) {
-    return 2;
-  }
-  if (first >= 0xe0 && first < 0xf0 && follows(at + 1) && follows(at + 2)) {
-    const bool overlong = first == 0xe0 && byte(at + 1) < 0xa0;
-    const bool surrogate = first == 0xed && byte(at + 1) >= 0xa0;
-    return overlong || surrogate ? 0 : 3;
-  }
-  if (first >= 0xf0 && first < 0xf5 && follows(at + 1) && follows(at + 2) && follows(at + 3)) {
-    const bool overlong = first == 0xf0 && byte(at + 1) < 0x90;
-    const bool too_high = first == 0xf4 && byte(at + 1) >= 0x90;
-    return overlong || too_high ? 0 : 4;
-  }
-  return 0;
-}
-
-} // namespace detail
-
-/// `text` as a JSON string with its quotes. Control characters are escaped; a byte that is not UTF-8 becomes U+FFFD.
+/// `text` as a JSON string with its quotes. Control characters are escaped, also those that turn the
+/// direction of text; a byte that is not UTF-8 becomes U+FFFD.
 inline std::string json_string(const std::string &text) {
   std::string out = "\"";
   for (std::size_t at = 0; at < text.size();) {
@@ -55,9 +28,9 @@ inline std::string json_string(const std::string &text) {
     if (byte == '"' || byte == '\\') {
       out += '\\';
       out += text[at];
-    } else if (byte < 0x20 || byte == 0x7f) {
-      char escaped[8];
-      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(byte));
+    } else if (const std::uint32_t control = detail::control_at(text, at, length); control != 0 || byte == 0) {
+      char escaped[16];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(control));
       out += escaped;
     } else {
       out.append(text, at, length);

@@ -3,6 +3,7 @@
 
 #include <dtdebug/model/snapshot.hpp>
 #include <dtdebug/report/folding.hpp>
+#include <dtdebug/report/utf8.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -50,16 +51,16 @@ inline bool enters_library(const model::frame &frame) {
 inline std::string frame_text(const model::frame &frame) {
   std::string text = short_name(frame.function);
   if (text.empty()) {
-    char address[24];
-    std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(frame.address));
-    text = std::string("?? ") + address;
+    char offset[24];
+    std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(frame.offset));
+    text = std::string("?? ") + offset;
   }
   if (!frame.file.empty()) {
     text += "  " + frame.file.substr(frame.file.rfind('/') + 1) + ":" + std::to_string(frame.line);
   } else if (!frame.module.empty()) {
     text += "  (" + frame.module.substr(frame.module.rfind('/') + 1) + ")";
   }
-  return text;
+  return printable(text);
 }
 
 inline void print_tree(const stack_node &node, const std::string &indent, std::size_t &lines, std::string &out) {
@@ -95,8 +96,11 @@ inline void add_stack(stack_node &root, std::int32_t rank, const std::vector<mod
   };
   stack_node *at = &root;
   note(*at);
-  for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
-    if (detail::is_scaffolding(*frame)) {
+  const auto begins =
+      std::find_if(stack.rbegin(), stack.rend(), [](const model::frame &f) { return f.function == "main"; });
+  for (auto frame = begins != stack.rend() ? begins : stack.rbegin(); frame != stack.rend(); ++frame) {
+    const bool unnamed_start = at == &root && frame->function.empty();
+    if (unnamed_start || detail::is_scaffolding(*frame)) {
       continue;
     }
     at = &at->callees[detail::frame_text(*frame)];

@@ -4,6 +4,7 @@
 #include <dtdebug/model/verdict.hpp>
 #include <dtdebug/report/rank_line.hpp>
 #include <dtdebug/report/stack_tree.hpp>
+#include <dtdebug/report/utf8.hpp>
 
 #include <map>
 #include <string>
@@ -100,7 +101,7 @@ private:
 
   void put(const std::string &key, const std::string &value) {
     if (!value.empty()) {
-      out_ += "  " + paint(key + std::string(key.size() < 9 ? 9 - key.size() : 1, ' '), dim) + value + "\n";
+      out_ += "  " + paint(key + std::string(key.size() < 9 ? 9 - key.size() : 1, ' '), dim) + printable(value) + "\n";
     }
   }
 
@@ -111,14 +112,19 @@ private:
     }
     std::string who = ranks.empty() ? "" : fold_named(ranks);
     who += std::string(who.size() < 14 ? 14 - who.size() : 1, ' ');
-    out_ += "    " + paint(who, color) + detail + "\n";
+    out_ += "    " + paint(who, color) +
+            (!detail.empty() ? printable(detail)
+             : site.empty()  ? "no call"
+                             : "no call here; the last one was") +
+            "\n";
     if (!site.empty()) {
-      out_ += std::string(18, ' ') + "at " + paint(site, bold) + (function.empty() ? "" : "  in " + function) + "\n";
+      out_ += std::string(18, ' ') + "at " + paint(printable(site), bold) +
+              (function.empty() ? "" : "  in " + printable(function)) + "\n";
     }
   }
 
   void put_verdict(const model::verdict &verdict) {
-    out_ += paint(verdict.kind, red) + ": " + paint(verdict.headline, bold) + "\n\n";
+    out_ += paint(verdict.kind, red) + ": " + paint(printable(verdict.headline), bold) + "\n\n";
     if (!verdict.group.empty()) {
       put("where", "group " + verdict.group + (verdict.seq ? ", call #" + std::to_string(*verdict.seq) : "") +
                        (verdict.step ? ", step " + std::to_string(*verdict.step) : ""));
@@ -183,7 +189,7 @@ private:
     } else {
       row += rank.life == model::liveness::never_started ? "" : ", has made no call";
     }
-    return row;
+    return printable(row);
   }
 
   void put_stacks() {
@@ -211,7 +217,7 @@ private:
       out_ += "\n" + paint("  evidence that is missing", dim) + "\n";
     }
     for (const auto &[what, ranks] : missing) {
-      out_ += "    " + fold_named(ranks) + ": " + what + "\n";
+      out_ += "    " + fold_named(ranks) + ": " + printable(what) + "\n";
     }
   }
 
@@ -225,7 +231,7 @@ private:
     for (const auto &[name, value] : job_.environment) {
       line += ", " + name + "=" + value;
     }
-    out_ += "\n" + paint(line, dim) + "\n";
+    out_ += "\n" + paint(printable(line), dim) + "\n";
   }
 };
 
@@ -245,7 +251,7 @@ inline std::string one_line(const model::diagnosis &found, std::int32_t me, cons
   const model::verdict &first = found.verdicts.front();
   const bool mine = std::find(first.ranks.begin(), first.ranks.end(), me) != first.ranks.end();
   return "dtdebug: rank " + std::to_string(me) + (mine ? " is named in" : " is not to blame for") + " " + first.kind +
-         ": " + first.headline + " (" + directory + "/report.txt)\n";
+         ": " + printable(first.headline + " (" + directory + "/report.txt)") + "\n";
 }
 
 } // namespace report

@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <semaphore.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,12 +26,29 @@ namespace detail {
 /// Shared between the capturing thread and the handlers. Handlers touch it with atomics and sem_post alone.
 struct capture_state {
   blackbox::stack_slot *slots = nullptr;
-  std::uint32_t generation = 0; ///< changes when a capture ends: a late answer then writes nothing
-  int signal = 0;               ///< 0: not installed
+  std::uint32_t generation = 0;  ///< changes when a capture ends: a late answer then writes nothing
+  int signal = 0;                ///< 0: not installed
+  std::uint32_t crashed_tid = 0; ///< a thread whose stack at its fault stands in slot 0, to be kept
   sem_t answered;
 };
 
 inline capture_state the_capture{};
+
+/// The calling thread's return addresses. Async-signal-safe once the unwinder is warm.
+struct raw_stack {
+  const void *frames[blackbox::max_frames + 4] = {};
+  std::size_t count = 0;
+
+  void capture() noexcept { count = boost::stacktrace::safe_dump_to(0, frames, sizeof frames); }
+  void store(blackbox::stack_slot &slot) const noexcept {
+    std::uint32_t stored = 0;
+    for (std::size_t i = 0; i < count && stored < blackbox::max_frames && frames[i] != nullptr; ++i) {
+      slot.frames[stored++] = reinterpret_cast<std::uintptr_t>(frames[i]);
+    }
+    slot.frame_count = stored;
+    __atomic_store_n(&slot.answered, 1U, __ATOMIC_RELEASE);
+  }
+};
 
 /// Runs in the thread that is asked. Async-signal-safe: unwinds into its own frame, then copies into the slot that the
 /// signal's value names, if that capture still waits.
@@ -42,17 +60,11 @@ inline void on_capture_signal(int, siginfo_t *info, void *) noexcept {
   const auto value = reinterpret_cast<std::uintptr_t>(info->si_value.sival_ptr);
   const auto index = static_cast<std::uint32_t>(value & 0xffffU);
   const auto generation = static_cast<std::uint32_t>(value >> 16);
-  const void *frames[blackbox::max_frames + 4] = {};
-  const std::size_t count = boost::stacktrace::safe_dump_to(0, frames, sizeof frames);
+  raw_stack stack;
+  stack.capture();
   capture_state &state = the_capture;
   if (__atomic_load_n(&state.generation, __ATOMIC_ACQUIRE) == generation) {
-    blackbox::stack_slot &slot = state.slots[index];
-    std::uint32_t stored = 0;
-    for (std::size_t i = 0; i < count && stored < blackbox::max_frames && frames[i] != nullptr; ++i) {
-      slot.frames[stored++] = reinterpret_cast<std::uintptr_t>(frames[i]);
-    }
-    slot.frame_count = stored;
-    __atomic_store_n(&slot.answered, 1U, __ATOMIC_RELEASE);
+    stack.store(state.slots[index]);
     ::sem_post(&state.answered);
   }
   errno = saved;
@@ -109,6 +121,25 @@ inline bool install() noexcept {
   return state.signal != 0;
 }
 
+/// Keeps the stack of the calling thread, which has just faulted, in slot 0. Returns the number of slots filled: 1, or
+/// 0 when another thread faulted before. Async-signal-safe.
+inline std::uint32_t capture_fault(blackbox::stack_slot *slots) noexcept {
+  detail::capture_state &state = detail::the_capture;
+  std::uint32_t nobody = 0;
+  const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+  if (!__atomic_compare_exchange_n(&state.crashed_tid, &nobody, self, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    return 0;
+  }
+  detail::raw_stack stack;
+  stack.capture();
+  slots[0] = blackbox::stack_slot{};
+  slots[0].tid = self;
+  slots[0].state = 'R';
+  ::prctl(PR_GET_NAME, slots[0].name);
+  stack.store(slots[0]);
+  return 1;
+}
+
 /// Captures the stacks of all threads but the calling one into `slots` and returns how many threads it found (at most
 /// `capacity`). Waits at most `deadline_ns`; a thread that has not answered by then (signal blocked, uninterruptible
 /// sleep) keeps `answered` 0 and what /proc says of it. One capture at a time per process; not signal-safe itself.
@@ -124,11 +155,12 @@ inline std::uint32_t capture_all(blackbox::stack_slot *slots, std::uint32_t capa
   const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
   const std::uint32_t generation = (__atomic_add_fetch(&state.generation, 1, __ATOMIC_ACQ_REL)) & 0xffffffffU;
   state.slots = slots;
-  std::uint32_t found = 0;
+  const std::uint32_t crashed = __atomic_load_n(&state.crashed_tid, __ATOMIC_ACQUIRE);
+  std::uint32_t found = crashed != 0 ? 1 : 0;
   std::uint32_t asked = 0;
   while (const dirent *entry = ::readdir(tasks)) {
     const auto tid = static_cast<std::uint32_t>(std::strtoul(entry->d_name, nullptr, 10));
-    if (tid == 0 || tid == self || found == capacity) {
+    if (tid == 0 || tid == self || tid == crashed || found == capacity) {
       continue;
     }
     slots[found] = blackbox::stack_slot{};

@@ -319,7 +319,8 @@ private:
         continue;
       }
       model::note note;
-      note.kind = static_cast<model::note_kind>(slot.kind <= 14 ? slot.kind : 0);
+      note.kind = static_cast<model::note_kind>(
+          slot.kind <= static_cast<std::uint32_t>(model::note_kind::paused) ? slot.kind : 0);
       note.name = text_of(slot.name);
       note.text = text_of(slot.text);
       note.value = slot.value;
@@ -426,7 +427,9 @@ public:
       }
       out.rank = static_cast<std::int32_t>(rank);
     }
-    excuse_the_killed(job);
+    if (!job.ranks.empty() && !stacks::the_resolver().problem().empty()) {
+      job.ranks.front().missing_evidence.push_back(stacks::the_resolver().problem());
+    }
     job.now = probe && start != UINT64_MAX ? static_cast<model::time_ns>(os::monotonic_ns() - start) : last;
     return job;
   }
@@ -445,30 +448,28 @@ public:
     });
   }
 
+  /// Changes whenever a rank makes a call, writes a note or ends. A few loads per rank.
+  std::uint64_t progress_mark() const {
+    std::uint64_t mark = 0;
+    for (const auto &[rank, file] : files_) {
+      blackbox::live_state live;
+      if (file->copy(blackbox::section_kind::live, 0, live)) {
+        mark += mix(rank, 1) * (live.note_head + live.end + live.step + 1);
+      }
+      const std::uint64_t rings = file->count(blackbox::section_kind::rings);
+      blackbox::ring_header ring;
+      for (std::uint64_t r = 0; r < rings && file->ring(r, ring); ++r) {
+        mark += mix(rank, r + 2) * ring.head;
+      }
+    }
+    return mark;
+  }
+
   std::size_t size() const { return files_.size(); }
   const std::string &directory() const { return directory_; }
   bool has_errors() const { return !errors_.empty(); }
 
 private:
-  /// A job that was killed as a whole (its launcher was, or the machine went down) left every rank without a last word:
-  /// those whose hearts stopped together with the last one were not the cause, and are judged as they stood.
-  static void excuse_the_killed(model::job_snapshot &job) {
-    constexpr model::time_ns together = 1'000'000'000;
-    model::time_ns last = 0;
-    for (const model::rank_snapshot &rank : job.ranks) {
-      if (rank.life != model::liveness::vanished && rank.life != model::liveness::never_started) {
-        return; // somebody lives, or could say how it ended: who vanished without a word did so alone
-      }
-      last = std::max(last, rank.heartbeat);
-    }
-    for (model::rank_snapshot &rank : job.ranks) {
-      if (rank.life == model::liveness::vanished && last - rank.heartbeat <= together) {
-        rank.life = model::liveness::unknown;
-        rank.missing_evidence.push_back("killed together with the other ranks; judged as it stood then");
-      }
-    }
-  }
-
   std::string directory_;
   std::unordered_map<std::uint32_t, std::unique_ptr<blackbox::reader>> files_;
   std::unordered_map<std::uint32_t, std::string> errors_;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <dtdebug/record/session.hpp>
+#include <dtdebug/stacks/capture.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 
@@ -17,6 +19,9 @@ namespace detail {
 inline constexpr int fatal_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 inline constexpr int signal_slots = 65;
 
+/// Waits until a report is out that may name this rank; set by the session. Async-signal-safe, with a deadline.
+inline void (*wait_for_report)() noexcept = nullptr;
+
 /// Handlers that were there before ours. Written before ours are installed.
 inline struct sigaction previous_actions[signal_slots];
 
@@ -26,10 +31,15 @@ inline void on_fatal_signal(int signal, siginfo_t *info, void *) noexcept {
   const record::session_state &session = record::the_session;
   if (session.pid == static_cast<std::uint32_t>(::getpid()) && session.box.live != nullptr) {
     blackbox::live_state &live = *session.box.live;
+    const std::uint32_t stacks = stacks::capture_fault(session.box.stacks);
+    __atomic_store_n(&live.stack_count, std::max<std::uint64_t>(live.stack_count, stacks), __ATOMIC_RELEASE);
     live.signal = static_cast<std::uint32_t>(signal);
     live.fault_address = info != nullptr ? reinterpret_cast<std::uintptr_t>(info->si_addr) : 0;
     live.end_ticks = os::ticks(session.box.steady_counter);
     __atomic_store_n(&live.end, static_cast<std::uint32_t>(blackbox::end_state::crashed), __ATOMIC_RELEASE);
+    if (wait_for_report != nullptr) {
+      wait_for_report();
+    }
   }
   ::sigaction(signal, &previous_actions[signal], nullptr);
   if (info == nullptr || info->si_code <= 0) {

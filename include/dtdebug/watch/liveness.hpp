@@ -16,6 +16,7 @@ namespace watch {
 struct process_stat {
   bool found = false;
   char state = '?';
+  bool exiting = false;    ///< field 9, PF_EXITING: killed, and not yet a zombie
   std::uint64_t start = 0; ///< field 22, clock ticks since boot
   int exit_code = -1;      ///< field 52, wait status of a zombie; -1 where it may not be read
 };
@@ -43,6 +44,9 @@ inline process_stat read_process_stat(std::int64_t pid) {
   for (const char *token = at + 2; *token != '\0'; ++field) {
     if (field == 3) {
       result.state = *token;
+    } else if (field == 9) {
+      constexpr unsigned long pf_exiting = 4; // include/linux/sched.h of the kernel
+      result.exiting = (std::strtoul(token, nullptr, 10) & pf_exiting) != 0;
     } else if (field == 22) {
       result.start = std::strtoull(token, nullptr, 10);
     } else if (field == 52) {
@@ -98,6 +102,8 @@ inline void set_liveness(model::rank_snapshot &rank, const blackbox::identity &w
     } else {
       rank.life = model::liveness::vanished;
     }
+  } else if (now.exiting) {
+    rank.life = model::liveness::vanished;
   } else {
     rank.life = model::liveness::alive;
   }

@@ -1,7 +1,11 @@
 // Start and end of the session of a process.
 #pragma once
 
-#include <dtdebug/record/breadcrumbs.hpp>
+#if !defined(__cpp_exceptions)
+#error "the source that starts dtdebug needs -fexceptions: the others can do without, with <dtdebug/record.hpp>"
+#endif
+
+#include <dtdebug/record/diagnose_request.hpp>
 #include <dtdebug/watch/last_words.hpp>
 #include <dtdebug/watch/watchdog.hpp>
 
@@ -144,7 +148,7 @@ inline void remove_run(const settings &how) {
     ::unlink((how.directory + "/rank-" + std::to_string(rank) + ".dtbb").c_str());
   }
   ::unlink((how.directory + "/freeze").c_str());
-  ::unlink((how.directory + "/leader.lock").c_str());
+  leadership::remove_files(how.directory);
   ::unlink((how.directory + "/end.lock").c_str());
   ::rmdir(how.directory.c_str()); // stays if the user keeps something else in it
 }
@@ -181,8 +185,23 @@ inline void end_session(blackbox::end_state how_it_ends, int exit_code) {
   }
 }
 
+inline void wait_for_report_of_this_end() noexcept {
+  if (cold().dog && cold().how.world_size > 1) {
+    cold().dog->farewell();
+  }
+}
+
 inline void on_process_exit(int status, void *) noexcept {
   try {
+    // In the middle of the job an exit with an error is what a report will be about.
+    cold_session &session = cold();
+    if (status != 0 && session.phase.load() == 1 && record::the_session.pid == static_cast<std::uint32_t>(::getpid())) {
+      blackbox::live_state &live = *record::box().live;
+      live.exit_code = static_cast<std::uint32_t>(status);
+      live.end_ticks = record::now_ticks();
+      __atomic_store_n(&live.end, static_cast<std::uint32_t>(blackbox::end_state::exited), __ATOMIC_RELEASE);
+      wait_for_report_of_this_end();
+    }
     // Where MPI_Finalize was seen, the session has ended already. Without a communication library that wants a
     // finalize, status 0 is how a program ends in good order.
     end_session(status == 0 ? blackbox::end_state::clean : blackbox::end_state::exited, status);
@@ -277,8 +296,11 @@ inline void start(const start_options &options = {}) noexcept {
       if (!stacks::install()) {
         watch::detail::complain("every real-time signal is taken: reports will have no stacks");
       }
+      watch::detail::wait_for_report = watch::detail::wait_for_report_of_this_end;
       watch::detail::take_signal(SIGTERM);
       watch::detail::take_signal(SIGUSR2);
+      __atomic_store_n(
+          &record::request_diagnosis, +[]() noexcept { watch::detail::on_wake_signal(SIGUSR2); }, __ATOMIC_RELEASE);
       if (!session.dog->start()) {
         watch::detail::complain("no thread for the watchdog: calls are recorded in " + how.directory +
                                 ", nothing is watched");
@@ -301,14 +323,6 @@ inline void finish() noexcept {
     watch::detail::end_session(blackbox::end_state::clean, 0);
   } catch (const std::exception &error) {
     watch::say(std::string("dtdebug: off: ") + error.what() + "\n");
-  }
-}
-
-/// Asks for a diagnosis now, of whatever there is to see. Returns at once; the report comes from the watchdog.
-inline void diagnose_now(const char *reason = "") noexcept {
-  if (record::recording()) {
-    record::note(note_type::error, "diagnosis requested", reason);
-    watch::detail::on_wake_signal(SIGUSR2);
   }
 }
 

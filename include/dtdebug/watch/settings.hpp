@@ -1,6 +1,7 @@
 // The DTDEBUG_* environment and the identity that launchers give a process.
 #pragma once
 
+#include <dtdebug/core/start_options.hpp>
 #include <dtdebug/record/session.hpp>
 
 #include <algorithm>
@@ -19,15 +20,6 @@ enum class on_hang : std::uint8_t {
   report = 0, ///< say it and keep watching
   abort = 1,  ///< say it and end every rank with the exit status of the verdict's class
   hold = 2,   ///< say it, keep the processes, print how to attach a debugger
-};
-
-/// Options of `dtdebug::start`. What is left at its default comes from the environment, then from the built-in value.
-struct start_options {
-  int rank = -1;
-  int world_size = -1;
-  int local_rank = -1;
-  std::string directory;        ///< DTDEBUG_DIR
-  std::int64_t timeout_ms = -1; ///< DTDEBUG_TIMEOUT
 };
 
 namespace watch {
@@ -179,7 +171,8 @@ inline settings read_settings(const start_options &options) {
   for (char &c : out.job) {
     c = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ? c : '_';
   }
-  out.directory = !options.directory.empty() ? options.directory : out.environment["DTDEBUG_DIR"];
+  out.directory =
+      options.directory != nullptr && *options.directory != '\0' ? options.directory : out.environment["DTDEBUG_DIR"];
   if (out.environment["DTDEBUG_DIR"].empty()) {
     out.environment.erase("DTDEBUG_DIR");
   }

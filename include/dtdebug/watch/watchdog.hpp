@@ -4,6 +4,8 @@
 #include <dtdebug/diagnose/diagnose.hpp>
 #include <dtdebug/watch/collect.hpp>
 #include <dtdebug/watch/freeze.hpp>
+#include <dtdebug/watch/leader.hpp>
+#include <dtdebug/watch/neighbours.hpp>
 #include <dtdebug/watch/publish.hpp>
 #include <dtdebug/watch/settings.hpp>
 
@@ -15,8 +17,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <semaphore.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 namespace dtdebug {
@@ -25,12 +25,19 @@ namespace watch {
 
 inline constexpr std::uint64_t tick_ns = 50'000'000;       ///< heartbeat, and how soon a request is seen
 inline constexpr std::uint64_t look_ns = 200'000'000;      ///< the leader compares all ranks this often
+inline constexpr std::uint64_t still_ns = 100'000'000;     ///< a job that has not moved for so long is looked at once
+inline constexpr std::uint64_t confirm_ns = 100'000'000;   ///< what a look suspects must still hold after this time
 inline constexpr std::uint64_t barrier_ns = 1'000'000'000; ///< ranks that have not frozen by then are evidence
-inline constexpr std::uint64_t farewell_ns = 700'000'000;  ///< how long a SIGTERM waits for the report
+inline constexpr std::uint64_t farewell_ns = 700'000'000;  ///< how long a SIGTERM waits for a report to begin
+inline constexpr std::uint64_t leaving_ns = 2'000'000'000; ///< the same for a rank that crashes: no launcher waits yet
+inline constexpr std::uint64_t report_ns = 4'000'000'000;  ///< and for it to be out once the stacks are taken
+
+inline constexpr std::uint64_t pause_ns = 1'000'000'000; ///< a tick that is late by so much: the process was stopped
 
 /// Reasons to look at once. Set from signal handlers: lock-free atomics.
 struct wake_reasons {
   std::atomic<int> terminate{0}; ///< a SIGTERM waits for the report
+  std::atomic<int> leaving{0};   ///< this rank crashes or exits and waits for the report
   std::atomic<int> request{0};   ///< SIGUSR2 or DT_DIAGNOSE
   std::atomic<int> stop{0};      ///< the session ends
 };
@@ -38,10 +45,10 @@ struct wake_reasons {
 /// One per process. Never calls MPI, NCCL or CUDA; holds no lock that the trainer takes.
 class watchdog {
 public:
-  watchdog(const settings &how) : how_(how), job_(how.directory) { ::sem_init(&wake_, 0, 0); }
+  watchdog(const settings &how) : how_(how), job_(how.directory), leadership_(how.directory, how.rank) {}
   watchdog(const watchdog &) = delete;
   watchdog &operator=(const watchdog &) = delete;
-  ~watchdog() { ::sem_destroy(&wake_); }
+  ~watchdog() = default;
 
   /// Starts the thread, with all signals blocked in it. False when the system has no thread to give.
   bool start() {
@@ -68,14 +75,28 @@ public:
       ::pthread_join(thread_, nullptr);
       running_ = false;
     }
-    if (lock_ >= 0) {
-      ::close(lock_); // the kernel hands the lock to the next rank
-      lock_ = -1;
-    }
+    leadership_.resign();
   }
 
   /// Async-signal-safe.
-  void wake() noexcept { ::sem_post(&wake_); }
+  void wake() noexcept { neighbours_.wake(); }
+
+  /// For a rank that is about to end by a fault or an exit in the middle of the job: waits until a report is out that
+  /// may name it, since launchers kill the others soon after. At most farewell_ns. Async-signal-safe; does nothing in
+  /// the watchdog's own thread.
+  void farewell() noexcept {
+    if (!running_ || ::pthread_equal(::pthread_self(), thread_) != 0) {
+      return;
+    }
+    frozen_before_ = frozen_.load();
+    reasons.leaving.store(1);
+    wake();
+    const std::uint64_t begin = os::monotonic_ns();
+    while (reported_.load() == 0 && os::monotonic_ns() - begin < farewell_limit()) {
+      const timespec pause{0, 5'000'000};
+      ::nanosleep(&pause, nullptr);
+    }
+  }
 
   /// The last comparison, when every rank has ended. Returns true if there was a finding. Called after `stop`.
   bool look_at_the_end() {
@@ -90,43 +111,67 @@ public:
 private:
   const settings &how_;
   job_collector job_;
-  sem_t wake_;
+  leadership leadership_;
+  neighbours neighbours_;
   pthread_t thread_{};
   bool running_ = false;
-  int lock_ = -1;
+  std::atomic<int> reported_{0}; ///< a report is out, by this rank or by the leader
   std::uint64_t last_look_ = 0;
-  std::uint64_t frozen_ = 0;         ///< number of the last diagnosis for which this rank captured its stacks
-  std::set<std::string> candidates_; ///< verdicts of the last look: a second look must confirm them
+  std::uint64_t mark_ = 0;                      ///< of the job's progress; see job_collector::progress_mark
+  std::uint64_t still_since_ = 0;               ///< when the mark last changed
+  std::atomic<std::uint64_t> frozen_before_{0}; ///< `frozen_` when a rank began to wait for its last report
+  std::atomic<std::uint64_t> frozen_{0}; ///< number of the last diagnosis for which this rank captured its stacks
+  std::set<std::string> candidates_;     ///< verdicts of the last look: a second look must confirm them
   std::set<std::string> published_;
   std::string seen_report_; ///< non-leaders: the report that was announced last
 
   void run() {
     ::pthread_setname_np(::pthread_self(), "dtdebug-watch");
-    std::uint64_t deadline = 0;
+    std::uint64_t told_to_end = 0;
     while (reasons.stop.load() == 0) {
       try {
         beat();
-        const bool leader = lead();
+        const bool leader = leadership_.hold();
         const std::uint64_t now = os::monotonic_ns();
-        if (reasons.terminate.load() != 0 && deadline == 0) {
-          deadline = now + farewell_ns;
+        if (reasons.terminate.load() != 0 && told_to_end == 0) {
+          told_to_end = now;
+          frozen_before_ = frozen_.load();
         }
         const bool asked = reasons.request.exchange(0) != 0;
-        if (leader && (asked || deadline != 0 || now - last_look_ >= look_ns)) {
+        neighbours_.discover(how_.directory, how_.world_size, how_.rank);
+        if (leader && (asked || told_to_end != 0 || time_to_look(now))) {
           last_look_ = now;
           look(asked);
         }
         follow_freeze();
         follow();
-        if (deadline != 0 && (now >= deadline || !published_.empty())) {
+        if (told_to_end != 0 && (now - told_to_end >= farewell_limit() || !published_.empty())) {
           die_of_sigterm();
         }
       } catch (const std::exception &error) {
         switch_off(error.what());
         return;
       }
-      wait_a_tick(deadline != 0 ? tick_ns / 2 : tick_ns);
+      wait_a_tick(told_to_end != 0 || !candidates_.empty() ? tick_ns / 2 : tick_ns);
     }
+  }
+
+  /// At regular intervals; and as soon as nothing moves any more, which is when a contradiction can hold.
+  bool time_to_look(std::uint64_t now) {
+    const std::uint64_t mark = job_.progress_mark();
+    if (mark != mark_) {
+      mark_ = mark;
+      still_since_ = now;
+    }
+    const std::uint64_t since = now - last_look_;
+    return since >= look_ns || (!candidates_.empty() && since >= confirm_ns) ||
+           (now - still_since_ >= still_ns && last_look_ < still_since_ + still_ns);
+  }
+
+  /// A report that is being made is waited for a little longer.
+  std::uint64_t farewell_limit() const noexcept {
+    const std::uint64_t until_begun = reasons.leaving.load() != 0 ? leaving_ns : farewell_ns;
+    return frozen_.load() != frozen_before_.load() ? report_ns : until_begun;
   }
 
   /// A leader asks for stacks: the number of its diagnosis stands in the file `freeze`.
@@ -152,7 +197,7 @@ private:
   /// Alarm, freeze, barrier: all ranks of the host capture their stacks; the wait for them has a deadline.
   void freeze_all(model::diagnosis_timing &timing) {
     const std::uint64_t begin = os::monotonic_ns();
-    const std::uint64_t epoch = std::max(frozen_, read_number(how_.directory + "/freeze")) + 1;
+    const std::uint64_t epoch = std::max(frozen_.load(), read_number(how_.directory + "/freeze")) + 1;
     replace_file(how_.directory + "/freeze", std::to_string(epoch));
     frozen_ = epoch;
     freeze(epoch);
@@ -166,26 +211,23 @@ private:
   static double ms_since(std::uint64_t begin) { return static_cast<double>(os::monotonic_ns() - begin) / 1e6; }
 
   void wait_a_tick(std::uint64_t ns) {
-    timespec until{};
-    ::clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += static_cast<long>(ns);
-    until.tv_sec += until.tv_nsec / 1'000'000'000;
-    until.tv_nsec %= 1'000'000'000;
-    ::sem_timedwait(&wake_, &until);
+    const std::uint64_t begin = os::monotonic_ns();
+    if (neighbours_.wait(ns)) {
+      last_look_ = 0; // a death is looked at now
+    }
+    const std::uint64_t waited = os::monotonic_ns() - begin;
+    if (waited > ns + pause_ns) {
+      blackbox::note_desc note;
+      note.kind = static_cast<std::uint32_t>(model::note_kind::paused);
+      note.value = waited - ns;
+      blackbox::append_note(record::box(), note);
+    }
   }
 
   void beat() {
     blackbox::live_state &live = *record::box().live;
     __atomic_store_n(&live.heartbeat_ticks, record::now_ticks(), __ATOMIC_RELAXED);
     __atomic_store_n(&live.heartbeat_mono_ns, os::monotonic_ns(), __ATOMIC_RELEASE);
-  }
-
-  /// One rank of the host holds the lock. When it dies, the kernel gives the lock up.
-  bool lead() {
-    if (lock_ < 0) {
-      lock_ = ::open((how_.directory + "/leader.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    }
-    return lock_ >= 0 && ::flock(lock_, LOCK_EX | LOCK_NB) == 0;
   }
 
   model::job_snapshot collect() {
@@ -204,6 +246,18 @@ private:
     model::job_snapshot job = collect();
     const bool dying = reasons.terminate.load() != 0; // there will be no second look
     judge(job, asked ? "request" : dying ? "SIGTERM" : "watching", asked || dying);
+  }
+
+  /// Most frames of a report are in the module that holds this code, or in the same program.
+  static void warm_up_resolver() {
+    const blackbox::box &own = record::box();
+    const auto here = reinterpret_cast<std::uintptr_t>(&watchdog::note_termination);
+    for (std::uint64_t i = 0; i < own.live->module_count; ++i) {
+      const blackbox::module_slot &slot = own.modules[i];
+      if (here >= slot.begin && here < slot.end) {
+        stacks::the_resolver().warm_up(here, {{slot.base, slot.begin, slot.end, own.strings + slot.path}});
+      }
+    }
   }
 
   static std::string key_of(const model::verdict &verdict) {
@@ -232,6 +286,9 @@ private:
       keys.insert(key);
       confirmed = confirmed || candidates_.count(key) != 0;
       fresh = fresh || published_.count(key) == 0;
+    }
+    if (candidates_.empty() && !keys.empty() && !at_once) {
+      warm_up_resolver(); // it reads while the second look is waited for
     }
     candidates_ = keys;
     if (found.verdicts.empty() || !fresh || !confirmed) {
@@ -268,6 +325,7 @@ private:
                              found.verdicts.front().headline + "\n";
     replace_file(how_.directory + "/verdict", text);
     seen_report_ = text;
+    reported_.store(1);
     act(report::exit_status(found));
   }
 
@@ -285,6 +343,7 @@ private:
       return;
     }
     seen_report_ = text;
+    reported_.store(1);
     published_.insert(text);
     say("dtdebug: rank " + std::to_string(how_.rank) + ": " + text.substr(line + 1));
     act(std::atoi(text.c_str()));
