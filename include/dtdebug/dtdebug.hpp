@@ -5,4 +5,6 @@
 
 #if defined(DTDEBUG)
 #include <dtdebug/watch/session.hpp>
+#else
+#include <dtdebug/watch/session_off.hpp>
 #endif

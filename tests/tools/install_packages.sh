@@ -17,7 +17,7 @@ case "${1:-}" in
   --minimal) ;;
   "")
     packages+=(
-      doctest-dev nlohmann-json3-dev python3 procps git
+      doctest-dev nlohmann-json3-dev python3 python3-jsonschema procps git
       mpich libmpich-dev  # the same programs with a second MPI
       clang clang-tidy clang-format
       redis-server

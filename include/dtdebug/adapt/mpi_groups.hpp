@@ -6,6 +6,7 @@
 
 #include <dtdebug/adapt/mpi_finalize.hpp>
 #include <dtdebug/adapt/mpi_include.hpp>
+#include <dtdebug/record/description.hpp>
 #include <dtdebug/record/session.hpp>
 
 #include <cstdlib>
@@ -293,6 +294,14 @@ inline void name_group(MPI_Comm comm, const char *label) noexcept {
     world::set_name(record::box().groups[slot], label);
   }
 }
+
+/// Descriptions take a communicator for their group: dtdebug::all_reduce(comm, data, dtdebug::sum).
+template <>
+struct group_handle<MPI_Comm> {
+  static std::uint16_t slot_of(MPI_Comm comm) noexcept {
+    return record::recording() ? adapt::mpi::find(comm).slot : world::no_group;
+  }
+};
 
 } // namespace DTDEBUG_ABI
 } // namespace dtdebug

@@ -47,6 +47,8 @@ constexpr std::size_t page_ceil(std::size_t bytes) noexcept {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
+constexpr bool is_power_of_two(std::uint32_t number) noexcept { return number != 0 && (number & (number - 1)) == 0; }
+
 /// Appends a section to the list and returns its offset; `end` moves behind it.
 inline std::size_t add_section(header &head, section_kind kind, std::size_t entry_bytes, std::size_t entries,
                                std::size_t &end) noexcept {
@@ -59,11 +61,18 @@ inline std::size_t add_section(header &head, section_kind kind, std::size_t entr
 
 } // namespace detail
 
-/// Creates the file `path` with tables of the given capacities. Everything but the rings is backed by storage and
-/// touched at once; rings are reserved when a thread claims one. On failure `file.error` is an errno value (ENOSPC when
-/// the disk is full, EROFS, EACCES, EEXIST …) and nothing is left behind. Cold: a few milliseconds.
+/// Creates the file `path` with tables of the given capacities. Everything but the records of the rings is backed by
+/// storage and touched at once; those are reserved when a thread claims the ring. On failure `file.error` is an errno
+/// value (ENOSPC when the disk is full, EROFS, EACCES, EEXIST, EINVAL for capacities that the rings cannot have …) and
+/// nothing is left behind. Cold: a few milliseconds.
 inline box create(const char *path, const capacities &sizes) noexcept {
   box made;
+  if (!detail::is_power_of_two(sizes.ring_records) || !detail::is_power_of_two(sizes.ring_extra_words) ||
+      sizes.groups < 2 || sizes.groups > UINT16_MAX || sizes.sites == 0 || sizes.labels == 0 || sizes.notes == 0 ||
+      sizes.messages == 0) {
+    made.file.error = EINVAL;
+    return made;
+  }
   header head{};
   std::memcpy(head.magic, file_magic, sizeof head.magic);
   head.version = format_version;
@@ -91,6 +100,15 @@ inline box create(const char *path, const capacities &sizes) noexcept {
   made.file = os::create_mapped(path, end, reserved);
   if (made.file.base == nullptr) {
     return made;
+  }
+  for (std::size_t ring = 0; ring < sizes.rings; ++ring) {
+    // Readers look at the header of every ring.
+    if (const int error = os::reserve(made.file, rings + ring * ring_bytes, sizeof(ring_header))) {
+      os::unmap(made.file);
+      ::unlink(path);
+      made.file.error = error;
+      return made;
+    }
   }
   unsigned char *base = made.file.base;
   std::memcpy(base, &head, sizeof head);

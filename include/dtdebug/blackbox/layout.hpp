@@ -100,11 +100,11 @@ struct live_state {
   std::uint64_t timeout_ns;
   std::uint64_t frozen_epoch; ///< last diagnosis for which this rank wrote its stacks
   std::uint64_t string_bytes; ///< used bytes of the string pool
-  std::uint64_t member_runs;  ///< used entries of the member pool
+  std::uint64_t member_runs;  ///< entries of the member pool that belong to a group slot
   std::uint64_t note_head;    ///< notes written so far
   std::uint64_t module_count;
   std::uint64_t stack_count;
-  std::uint64_t ring_count;        ///< rings that were ever claimed
+  std::uint64_t ring_count;        ///< no ring from this index on was ever claimed
   std::uint64_t group_count;       ///< group slots in use, free ones included
   std::uint64_t group_ordinal;     ///< groups created so far
   std::uint64_t calls_unrecorded;  ///< calls that found no ring
@@ -113,6 +113,7 @@ struct live_state {
   std::uint64_t sites_unrecorded;
   std::uint64_t strings_cut;
   std::uint64_t messages_untracked; ///< point-to-point calls whose counter found no slot
+  std::uint64_t members_unrecorded; ///< groups whose member list found no room in the pool
 };
 
 /// `count` world ranks: first, first + stride, …
@@ -123,7 +124,7 @@ struct member_run {
 };
 
 /// Sum over the positions of one block of 64 of mix(hard fingerprint, position). A sum does not depend on the order in
-/// which threads add to it. Only a block with `filled` == 64 (or up to next_seq in the last one) says something.
+/// which threads add to it. Only a block with `filled` == 64 says something.
 struct hash_block {
   std::uint64_t block; ///< index of the block + 1; 0 is empty
   std::uint64_t sum;
@@ -136,13 +137,14 @@ struct group_slot {
   std::uint64_t id; ///< content hash, equal on all members; 0: slot not in use
   std::uint64_t next_seq;
   std::uint64_t rolling;
-  std::uint64_t created_ticks;
-  std::uint32_t state; ///< model::group_state: 1 creating, 2 live, 3 freed
+  std::uint64_t created_ticks; ///< 0 while the slot is being written; records that were entered before are another's
+  std::uint32_t state;         ///< model::group_state: 1 creating, 2 live, 3 freed
   std::uint32_t ordinal;
   std::uint32_t size;
   std::int32_t my_index;
-  std::uint32_t first_run;  ///< index into the member pool
-  std::uint32_t run_count;  ///< 0: members not known
+  std::uint32_t first_run; ///< index into the member pool
+  std::uint32_t
+      run_count; ///< entries of the pool that belong to this slot; runs of 0 members are spare. No members: not known
   std::uint64_t timeout_ns; ///< 0: the session's
   char name[64];
   char mesh[32];
@@ -179,7 +181,7 @@ struct note_slot {
 };
 
 struct message_slot {
-  std::uint64_t key; ///< hash of (group, peer, direction, tag); 0 empty
+  std::uint64_t key; ///< hash of (group, peer, direction, tag); its low 16 bits are the group slot; 0 empty
   std::uint64_t count;
 };
 
@@ -205,10 +207,18 @@ struct stack_slot {
   std::uint64_t frames[max_frames]; ///< return addresses, innermost first
 };
 
+/// Values of `ring_header::used`.
+enum class ring_use : std::uint32_t {
+  never = 0,  ///< its records are a hole in the file
+  owned = 1,  ///< by the thread `tid`
+  left = 2,   ///< by a thread that ended; its records stay until another thread takes the ring and overwrites them
+  taking = 3, ///< a thread is taking it
+};
+
 struct ring_header {
   std::uint64_t head; ///< records issued so far
   std::uint32_t tid;
-  std::uint32_t used;        ///< 0 never claimed, 1 owned by a live thread, 2 left by its thread
+  std::uint32_t used;        ///< ring_use
   std::uint32_t capacity;    ///< records, a power of two
   std::uint32_t extra_words; ///< size of the extra area, a power of two
   std::uint64_t extra_head;  ///< words written so far
@@ -247,12 +257,16 @@ struct record {
   std::uint16_t result; ///< library's return code, cut to 16 bits; 0 success or not known
 };
 
-/// Splits of a `_v` call in the extra area: owner ticket, n sent, n received, then the counts.
+/// Splits of a `_v` call in the extra area: owner word, n sent | n received << 32, then the counts.
 inline constexpr std::uint32_t extra_header_words = 2;
+
+/// First word of the splits of the record with this ticket. No count of elements is as large as this, so that counts
+/// which overwrote an owner word are never taken for one.
+constexpr std::uint64_t extra_owner(std::uint64_t ticket) noexcept { return ~ticket; }
 
 static_assert(sizeof(section) == 24 && sizeof(header) == 40 + 24 * max_sections, "header is part of the file format");
 static_assert(sizeof(identity) == 64 + 64 + 64 + 256 + 512 + 32, "identity is part of the file format");
-static_assert(sizeof(live_state) == 208, "live_state is part of the file format");
+static_assert(sizeof(live_state) == 216, "live_state is part of the file format");
 static_assert(sizeof(member_run) == 12 && sizeof(hash_block) == 24, "group tables are part of the file format");
 static_assert(sizeof(group_slot) == 192 + 24 * blocks_per_group, "group_slot is part of the file format");
 static_assert(sizeof(site_slot) == 32 && sizeof(label_slot) == 64, "names are part of the file format");

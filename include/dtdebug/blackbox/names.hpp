@@ -42,18 +42,24 @@ std::uint32_t intern(Slot *slots, std::uint32_t capacity, std::uint64_t hash, Fi
 
 } // namespace detail
 
-/// Copies `text` into the pool and returns its offset; 0 for null, empty, or no room (counted). Not deduplicated.
+inline constexpr std::size_t longest_string = 1023; ///< bytes of a pooled string without its terminator
+
+/// Copies `text`, cut at 1023 bytes, into the pool and returns its offset; 0 for null, empty, or no room (counted). Not
+/// deduplicated.
 inline std::uint32_t add_string(const box &to, const char *text) noexcept {
   if (text == nullptr || *text == '\0') {
     return 0;
   }
-  const std::size_t bytes = std::strlen(text) + 1;
-  const std::uint64_t at = __atomic_fetch_add(&to.live->string_bytes, bytes, __ATOMIC_RELAXED);
-  if (at + bytes > to.sizes.string_bytes) {
-    __atomic_fetch_add(&to.live->strings_cut, 1, __ATOMIC_RELAXED);
-    return 0;
-  }
-  std::memcpy(to.strings + at, text, bytes);
+  const std::size_t length = ::strnlen(text, longest_string);
+  std::uint64_t at = __atomic_load_n(&to.live->string_bytes, __ATOMIC_RELAXED);
+  do { // what does not fit takes nothing: a shorter string may still find room
+    if (at + length + 1 > to.sizes.string_bytes) {
+      __atomic_fetch_add(&to.live->strings_cut, 1, __ATOMIC_RELAXED);
+      return 0;
+    }
+  } while (!__atomic_compare_exchange_n(&to.live->string_bytes, &at, at + length + 1, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+  std::memcpy(to.strings + at, text, length); // the pool is zeroed: the terminator is there
   return static_cast<std::uint32_t>(at);
 }
 

@@ -100,7 +100,8 @@ public:
   /// Header of ring `index`, with capacities that fit into the file; false if it was never used.
   bool ring(std::uint64_t index, ring_header &out) const noexcept {
     const section *found = find(section_kind::rings);
-    if (!copy(section_kind::rings, index, out) || out.used == 0 || found->entry_bytes < sizeof(ring_header)) {
+    if (!copy(section_kind::rings, index, out) || out.used == 0 || found->entry_bytes < sizeof(ring_header) ||
+        found->entry_bytes % alignof(record) != 0) {
       return false;
     }
     const std::uint64_t room = found->entry_bytes - sizeof(ring_header);
@@ -109,7 +110,8 @@ public:
            (out.extra_words & (out.extra_words - 1)) == 0;
   }
 
-  /// Copies the `number`-th record (from 0) of a ring if it is still there and not being written.
+  /// Copies the `number`-th record (from 0) of a ring if it is still there and not being written. `left` is 0 exactly
+  /// while the state is one of a call that has not ended.
   bool record_at(std::uint64_t ring_index, const ring_header &ring, std::uint64_t number, record &out) const noexcept {
     const section *found = find(section_kind::rings);
     const unsigned char *from = file_.base + found->offset + ring_index * found->entry_bytes + sizeof(ring_header) +
@@ -121,6 +123,12 @@ public:
     }
     copy_words(reinterpret_cast<unsigned char *>(&out), from, sizeof out);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    // The end of a call changes `left` and then the state, without a new ticket.
+    const auto state = static_cast<call_state>(out.state);
+    out.left =
+        has_ended(state)
+            ? __atomic_load_n(reinterpret_cast<const std::uint64_t *>(from + offsetof(record, left)), __ATOMIC_ACQUIRE)
+            : 0;
     return __atomic_load_n(ticket, __ATOMIC_RELAXED) == wanted;
   }
 
@@ -139,11 +147,11 @@ public:
                                                 sizeof(ring_header) + std::uint64_t{ring.capacity} * sizeof(record)) +
         (call.extra - 1);
     const std::uint64_t left = ring.extra_words - (call.extra - 1);
+    const std::uint64_t owner = __atomic_load_n(words, __ATOMIC_ACQUIRE);
     const std::uint64_t sizes = __atomic_load_n(words + 1, __ATOMIC_RELAXED);
     const std::uint64_t n = sizes & 0xffffffffU;
     const std::uint64_t m = sizes >> 32;
-    if (__atomic_load_n(words, __ATOMIC_ACQUIRE) != call.ticket || n > room || m > room ||
-        extra_header_words + n + m > left) {
+    if (owner != extra_owner(call.ticket) || n > room || m > room || extra_header_words + n + m > left) {
       return false;
     }
     for (std::uint64_t i = 0; i < n; ++i) {
@@ -153,7 +161,7 @@ public:
       received[i] = static_cast<std::int64_t>(__atomic_load_n(words + extra_header_words + n + i, __ATOMIC_RELAXED));
     }
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (__atomic_load_n(words, __ATOMIC_RELAXED) != call.ticket) {
+    if (__atomic_load_n(words, __ATOMIC_RELAXED) != extra_owner(call.ticket)) {
       return false;
     }
     sent_count = static_cast<std::uint32_t>(n);
@@ -161,7 +169,50 @@ public:
     return true;
   }
 
+  /// Copies the `number`-th note (from 0) if it is still there and not being written.
+  bool note_at(std::uint64_t number, note_slot &out) const noexcept {
+    const std::uint64_t capacity = count(section_kind::notes);
+    const section *found = find(section_kind::notes);
+    if (capacity == 0 || found->entry_bytes < sizeof(note_slot) || found->entry_bytes % alignof(note_slot) != 0) {
+      return false;
+    }
+    const unsigned char *from = file_.base + found->offset + number % capacity * found->entry_bytes;
+    const auto *ticket = reinterpret_cast<const std::uint64_t *>(from);
+    if (__atomic_load_n(ticket, __ATOMIC_ACQUIRE) != number + 1) {
+      return false;
+    }
+    copy_words(reinterpret_cast<unsigned char *>(&out), from, sizeof out);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(ticket, __ATOMIC_RELAXED) == number + 1;
+  }
+
+  /// Copies a group slot; false while it is not in use or is being given to another group.
+  bool group_at(std::uint64_t index, group_slot &out) const noexcept {
+    const std::uint64_t created = created_at(index);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return created != 0 && copy(section_kind::groups, index, out) && out.state != 0 &&
+           out.created_ticks == created && still_is(index, out);
+  }
+
+  /// True while the slot holds the group that was copied: what was read with its help since is its own.
+  bool still_is(std::uint64_t index, const group_slot &seen) const noexcept {
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return created_at(index) == seen.created_ticks;
+  }
+
 private:
+  std::uint64_t created_at(std::uint64_t index) const noexcept {
+    const section *found = find(section_kind::groups);
+    if (index >= count(section_kind::groups) || found->entry_bytes < sizeof(group_slot) ||
+        found->entry_bytes % alignof(group_slot) != 0) {
+      return 0;
+    }
+    return __atomic_load_n(reinterpret_cast<const std::uint64_t *>(file_.base + found->offset +
+                                                                   index * found->entry_bytes +
+                                                                   offsetof(group_slot, created_ticks)),
+                           __ATOMIC_ACQUIRE);
+  }
+
   os::mapping file_;
   header head_{};
   int system_error_ = 0;
@@ -171,9 +222,14 @@ private:
     if (file_.bytes < fixed) {
       return read_error::too_short;
     }
+    // Before the rest: what is read below was complete when the writer set it.
+    const auto *ready = reinterpret_cast<const std::uint64_t *>(file_.base + offsetof(header, ready));
+    const bool finished = __atomic_load_n(ready, __ATOMIC_ACQUIRE) == 1;
     std::memcpy(&head_, file_.base, fixed);
     if (std::memcmp(head_.magic, file_magic, sizeof file_magic) != 0) {
-      return read_error::not_a_black_box;
+      constexpr char untouched[sizeof file_magic] = {};
+      return std::memcmp(head_.magic, untouched, sizeof untouched) == 0 ? read_error::not_ready
+                                                                        : read_error::not_a_black_box;
     }
     if (head_.endian != endian_tag) {
       return read_error::foreign_endian;
@@ -194,8 +250,7 @@ private:
         head_.sections[i].kind = 0;
       }
     }
-    const auto *ready = reinterpret_cast<const std::uint64_t *>(file_.base + offsetof(header, ready));
-    return __atomic_load_n(ready, __ATOMIC_ACQUIRE) == 1 ? read_error::none : read_error::not_ready;
+    return finished ? read_error::none : read_error::not_ready;
   }
 
   const section *find(section_kind kind) const noexcept {

@@ -12,42 +12,61 @@ namespace dtdebug {
 inline namespace DTDEBUG_ABI {
 namespace blackbox {
 
+namespace detail {
+
+constexpr std::uint32_t word_of(ring_use use) noexcept { return static_cast<std::uint32_t>(use); }
+
+/// Takes the first ring that is in state `from`; null when there is none.
+inline ring_header *take_ring(const box &in, ring_use from, std::uint32_t &index) noexcept {
+  for (index = 0; index < in.sizes.rings; ++index) {
+    ring_header *candidate = in.ring(index);
+    std::uint32_t now = word_of(from);
+    if (__atomic_load_n(&candidate->used, __ATOMIC_RELAXED) == now &&
+        __atomic_compare_exchange_n(&candidate->used, &now, word_of(ring_use::taking), false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED)) {
+      return candidate;
+    }
+  }
+  return nullptr;
+}
+
+} // namespace detail
+
 /// Gives the calling thread a ring: one that no thread used before, else one whose thread has ended. Null when all are
 /// taken or the disk is full. Cold: once per thread, reserves and touches the ring's pages.
 inline ring_header *claim_ring(const box &from) noexcept {
-  ring_header *mine = nullptr;
-  std::uint64_t index = __atomic_load_n(&from.live->ring_count, __ATOMIC_ACQUIRE);
-  while (index < from.sizes.rings && !__atomic_compare_exchange_n(&from.live->ring_count, &index, index + 1, false,
-                                                                  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-  }
-  if (index < from.sizes.rings) {
-    mine = from.ring(static_cast<std::uint32_t>(index));
+  std::uint32_t index = 0;
+  ring_header *mine = detail::take_ring(from, ring_use::never, index);
+  if (mine != nullptr) {
     const auto offset = static_cast<std::size_t>(reinterpret_cast<unsigned char *>(mine) - from.file.base);
-    if (os::reserve(from.file, offset, from.ring_bytes) != 0) {
-      return nullptr; // ring_count stays: the header of this ring reads as unused
-    }
-    mine->capacity = from.sizes.ring_records;
-    mine->extra_words = from.sizes.ring_extra_words;
-  } else {
-    for (std::uint32_t i = 0; i < from.sizes.rings && mine == nullptr; ++i) {
-      std::uint32_t left = 2;
-      ring_header *candidate = from.ring(i);
-      if (__atomic_compare_exchange_n(&candidate->used, &left, 3U, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        mine = candidate;
+    if (os::reserve(from.file, offset, from.ring_bytes) == 0) {
+      mine->capacity = from.sizes.ring_records;
+      mine->extra_words = from.sizes.ring_extra_words;
+      std::uint64_t known = __atomic_load_n(&from.live->ring_count, __ATOMIC_RELAXED);
+      while (known < index + 1ULL && !__atomic_compare_exchange_n(&from.live->ring_count, &known, index + 1ULL, false,
+                                                                  __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
       }
+    } else {
+      __atomic_store_n(&mine->used, detail::word_of(ring_use::never), __ATOMIC_RELEASE);
+      mine = nullptr;
     }
-    if (mine == nullptr) {
-      return nullptr;
-    }
+  }
+  if (mine == nullptr) {
+    mine = detail::take_ring(from, ring_use::left, index);
+  }
+  if (mine == nullptr) {
+    return nullptr;
   }
   mine->tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
   ::prctl(PR_GET_NAME, mine->thread_name);
-  __atomic_store_n(&mine->used, 1U, __ATOMIC_RELEASE);
+  __atomic_store_n(&mine->used, detail::word_of(ring_use::owned), __ATOMIC_RELEASE);
   return mine;
 }
 
 /// Leaves the ring to a later thread. Its records stay readable until they are overwritten.
-inline void release_ring(ring_header *ring) noexcept { __atomic_store_n(&ring->used, 2U, __ATOMIC_RELEASE); }
+inline void release_ring(ring_header *ring) noexcept {
+  __atomic_store_n(&ring->used, detail::word_of(ring_use::left), __ATOMIC_RELEASE);
+}
 
 /// A record that was begun. Plain data, 16 bytes; may be kept beside a request and ended by another thread.
 struct record_ref {
@@ -100,8 +119,9 @@ inline std::uint32_t append_splits(ring_header *ring, const std::int64_t *sent, 
     at += ring->extra_words - offset; // never split over the end
   }
   std::uint64_t *out = extras_of(ring) + (at & (ring->extra_words - 1));
-  const auto put = [&out](std::uint64_t word) { __atomic_store_n(out++, word, __ATOMIC_RELAXED); };
-  put(2 * (ring->head + 1)); // ticket of the owner: tells a reader when the words were overwritten
+  // In the order of the addresses, each a release: the owner word of older splits goes before their counts do.
+  const auto put = [&out](std::uint64_t word) { __atomic_store_n(out++, word, __ATOMIC_RELEASE); };
+  put(extra_owner(2 * (ring->head + 1))); // tells a reader when the words were overwritten
   put((sent != nullptr ? count : 0ULL) | static_cast<std::uint64_t>(received != nullptr ? count : 0U) << 32);
   for (std::uint32_t i = 0; sent != nullptr && i < count; ++i) {
     put(static_cast<std::uint64_t>(sent[i]));

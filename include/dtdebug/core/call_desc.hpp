@@ -39,6 +39,11 @@ constexpr bool is_pending(call_state state) noexcept {
   return state == call_state::entered || state == call_state::launched || state == call_state::started;
 }
 
+/// True for a call of which the time of its end is on record.
+constexpr bool has_ended(call_state state) noexcept {
+  return state == call_state::done || state == call_state::failed || state == call_state::aborted;
+}
+
 /// Bits of `call_desc::flags`. Part of the black-box format: append only.
 enum call_flag : std::uint8_t {
   flag_nonblocking = 1,  ///< returns at once; ends with its stream or its request

@@ -133,10 +133,15 @@ private:
       if (!s_.waits.nodes[r].edges.empty()) {
         for (const auto &e : s_.waits.nodes[r].edges) {
           const wait_node &m = s_.waits.nodes[e.to];
-          if (m.what == wait_node::kind::meeting && m.edges.empty() && e.call != nullptr && m.waiters.size() > 1) {
+          if (m.what != wait_node::kind::meeting || !m.edges.empty() || e.call == nullptr) {
+            continue;
+          }
+          if (m.waiters.size() > 1) {
             inside.push_back(e.to);
             waiter = r;
             call = e.call;
+          } else if (call != nullptr) { // the others have left the call and wait for it in a later one
+            inside.push_back(e.to);
           }
         }
       }

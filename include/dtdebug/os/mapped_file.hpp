@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,8 @@ struct mapping {
   std::size_t bytes = 0;
   int descriptor = -1; ///< kept open by `create_mapped`, so that more of the file can be reserved later
   int error = 0;
+  dev_t device = 0; ///< device and inode tell whether `descriptor` still is this file
+  ino_t inode = 0;
 };
 
 /// Creates the file (it must not exist), readable and writable by the owner alone, and maps it. The first
@@ -29,6 +32,11 @@ struct mapping {
 /// the rest is a hole. Links are not followed.
 inline mapping create_mapped(const char *path, std::size_t bytes, std::size_t reserved) noexcept {
   mapping result;
+  rlimit largest{};
+  if (::getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur != RLIM_INFINITY && largest.rlim_cur < bytes) {
+    result.error = EFBIG; // to try would be a SIGXFSZ
+    return result;
+  }
   const int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) {
     result.error = errno;
@@ -52,14 +60,25 @@ inline mapping create_mapped(const char *path, std::size_t bytes, std::size_t re
   result.base = static_cast<unsigned char *>(base);
   result.bytes = bytes;
   result.descriptor = fd;
+  struct stat info {};
+  if (::fstat(fd, &info) == 0) {
+    result.device = info.st_dev;
+    result.inode = info.st_ino;
+  }
   for (std::size_t at = 0; at < reserved; at += 4096) {
     *const_cast<volatile unsigned char *>(result.base + at) = 0;
   }
   return result;
 }
 
-/// Backs [offset, offset + bytes) by storage and touches it. Returns an errno value, 0 on success.
+/// Backs [offset, offset + bytes) by storage and touches it: an untouched hole of a full disk kills whoever reads it
+/// through a mapping. Returns an errno value, 0 on success. Programs that close every descriptor they do not know get
+/// the number again for a file of their own: that file is left alone (EBADF).
 inline int reserve(const mapping &file, std::size_t offset, std::size_t bytes) noexcept {
+  struct stat info {};
+  if (::fstat(file.descriptor, &info) != 0 || info.st_dev != file.device || info.st_ino != file.inode) {
+    return EBADF;
+  }
   if (const int error = ::posix_fallocate(file.descriptor, static_cast<off_t>(offset), static_cast<off_t>(bytes))) {
     return error;
   }

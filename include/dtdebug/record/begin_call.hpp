@@ -13,34 +13,43 @@ using blackbox::record_ref;
 
 namespace detail {
 
+/// Makes the slot of a block ready that is half a round of blocks (8192 positions) ahead, where no thread adds yet. A
+/// thread that was held up for so long that this is no longer true leaves the slot alone; its sum is then never used.
+inline void begin_block(blackbox::group_slot &group, std::uint64_t block) noexcept {
+  if (__atomic_load_n(&group.next_seq, __ATOMIC_RELAXED) / blackbox::block_positions + 1 < block) {
+    blackbox::hash_block &ahead = group.blocks[block % blackbox::blocks_per_group];
+    __atomic_store_n(&ahead.sum, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&ahead.filled, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&ahead.block, block + 1, __ATOMIC_RELEASE);
+  }
+}
+
 /// Takes the next position of the group and adds the fingerprint to its hashes. Positions are unique over threads; sums
 /// do not depend on their order.
 inline std::uint64_t take_position(blackbox::group_slot &group, std::uint64_t hard) noexcept {
   const std::uint64_t seq = __atomic_fetch_add(&group.next_seq, 1, __ATOMIC_RELAXED);
   const std::uint64_t contribution = mix(hard, seq);
   const std::uint64_t block = seq / blackbox::block_positions;
-  blackbox::hash_block &now = group.blocks[block % blackbox::blocks_per_group];
-  if (seq % blackbox::block_positions == 0) {
-    // Clears the slot of the *next* block, which no thread uses before 64 more positions are taken. Should this thread
-    // be held up for that long, `filled` of that block never reaches 64 and readers ignore its sum.
-    blackbox::hash_block &next = group.blocks[(block + 1) % blackbox::blocks_per_group];
-    __atomic_store_n(&next.sum, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&next.filled, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&next.block, block + 2, __ATOMIC_RELAXED);
-    if (block == 0) {
-      __atomic_store_n(&now.block, 1, __ATOMIC_RELAXED);
-    }
+  if (seq % blackbox::block_positions == 0 && block >= blackbox::blocks_per_group / 2) {
+    begin_block(group, block + blackbox::blocks_per_group / 2);
   }
-  __atomic_fetch_add(&now.sum, contribution, __ATOMIC_RELAXED);
-  __atomic_fetch_add(&now.filled, 1, __ATOMIC_RELEASE);
+  blackbox::hash_block &now = group.blocks[block % blackbox::blocks_per_group];
+  // A thread that was held up while the others went round the blocks adds to none: that block stays unfinished.
+  if (__atomic_load_n(&now.block, __ATOMIC_ACQUIRE) == block + 1) {
+    __atomic_fetch_add(&now.sum, contribution, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&now.filled, 1, __ATOMIC_RELEASE);
+  }
   __atomic_fetch_add(&group.rolling, contribution, __ATOMIC_RELEASE);
   return seq;
 }
 
-constexpr std::uint64_t message_key(std::uint16_t group, std::int32_t peer, op_kind op, std::int32_t tag) noexcept {
-  return mix(static_cast<std::uint64_t>(group) << 32 | static_cast<std::uint32_t>(peer),
+constexpr std::uint64_t message_key(std::int32_t peer, op_kind op, std::int32_t tag) noexcept {
+  return mix(static_cast<std::uint32_t>(peer),
              static_cast<std::uint64_t>(static_cast<std::uint32_t>(tag)) << 8 | static_cast<std::uint64_t>(op));
 }
+
+/// False in a forked child: the record is its parent's.
+inline bool is_ours(const record_ref &call) noexcept { return call && the_session.pid != 0; }
 
 constexpr std::uint32_t fold(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word ^ word >> 32); }
 
@@ -54,7 +63,7 @@ DT_DETAIL_NOINLINE inline record_ref begin_call(std::uint32_t site, const call_d
   const blackbox::box &to = box();
   blackbox::ring_header *ring = my_ring();
   if (__builtin_expect(ring == nullptr || this_thread_slot.pid != the_session.pid, 0)) {
-    if (ring == nullptr) {
+    if (ring == nullptr && the_session.pid != 0) {
       __atomic_fetch_add(&to.live->calls_unrecorded, 1, __ATOMIC_RELAXED);
     }
     return {};
@@ -71,7 +80,7 @@ DT_DETAIL_NOINLINE inline record_ref begin_call(std::uint32_t site, const call_d
     out.seq = (call.flags & flag_no_position) == 0 ? detail::take_position(to.groups[group], out.hard)
                                                    : __atomic_load_n(&to.groups[group].next_seq, __ATOMIC_RELAXED);
   } else if (is_point_to_point(call.op) && call.root >= 0 && call.tag != any_tag) {
-    out.seq = blackbox::next_ordinal(to, detail::message_key(group, call.root, call.op, call.tag));
+    out.seq = blackbox::next_ordinal(to, detail::message_key(call.root, call.op, call.tag), group);
   }
   std::memcpy(out.dims, call.dims, sizeof out.dims);
   out.site = site;
@@ -99,15 +108,14 @@ DT_DETAIL_NOINLINE inline record_ref begin_call(std::uint32_t site, const call_d
 
 /// Records how the call stands now. `done`, `failed` and `aborted` note the time as well. Any thread, never fails.
 inline void end_call(const record_ref &call, call_state state = call_state::done) noexcept {
-  if (call) {
-    const bool over = state == call_state::done || state == call_state::failed || state == call_state::aborted;
-    blackbox::set_state(call, state, over ? now_ticks() : 0);
+  if (detail::is_ours(call)) {
+    blackbox::set_state(call, state, has_ended(state) ? now_ticks() : 0);
   }
 }
 
 /// Notes a library's return code; `failed` follows from a code that is not 0.
 inline void end_call(const record_ref &call, call_state state, int result) noexcept {
-  if (call && result != 0 && __atomic_load_n(&call.slot->ticket, __ATOMIC_RELAXED) == call.ticket) {
+  if (detail::is_ours(call) && result != 0 && __atomic_load_n(&call.slot->ticket, __ATOMIC_RELAXED) == call.ticket) {
     __atomic_store_n(&call.slot->result, static_cast<std::uint16_t>(result), __ATOMIC_RELAXED);
   }
   end_call(call, result != 0 ? call_state::failed : state);
@@ -115,11 +123,11 @@ inline void end_call(const record_ref &call, call_state state, int result) noexc
 
 /// Fills in what a wildcard receive found out when it completed: the sender and tag it matched.
 inline void resolve_wildcard(const record_ref &call, std::int32_t sender, std::int32_t tag) noexcept {
-  if (!call || __atomic_load_n(&call.slot->ticket, __ATOMIC_RELAXED) != call.ticket || sender < 0) {
+  if (!detail::is_ours(call) || __atomic_load_n(&call.slot->ticket, __ATOMIC_RELAXED) != call.ticket || sender < 0) {
     return;
   }
   const std::uint64_t ordinal =
-      blackbox::next_ordinal(box(), detail::message_key(call.slot->group, sender, op_kind::recv, tag));
+      blackbox::next_ordinal(box(), detail::message_key(sender, op_kind::recv, tag), call.slot->group);
   __atomic_store_n(&call.slot->seq, ordinal, __ATOMIC_RELAXED);
   __atomic_store_n(&call.slot->tag, tag, __ATOMIC_RELAXED);
   __atomic_store_n(&call.slot->root, sender, __ATOMIC_RELEASE);

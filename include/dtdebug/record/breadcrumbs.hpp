@@ -1,6 +1,7 @@
 // What a rank says of itself between its calls: step, phase, decisions, errors, facts.
 #pragma once
 
+#include <dtdebug/core/natural.hpp>
 #include <dtdebug/record/session.hpp>
 
 namespace dtdebug {
@@ -22,6 +23,7 @@ enum class note_type : std::uint32_t {
   step = 12,
   scope_exception = 13,
   finite_ok = 14,
+  request = 15,
 };
 
 namespace record {
@@ -41,7 +43,7 @@ DT_DETAIL_NOINLINE inline void note(note_type kind, const char *name, const char
   what.value = value;
   what.value2 = value2;
   what.ordinal =
-      blackbox::next_ordinal(box(), mix(hash_string(name, 77), static_cast<std::uint64_t>(kind) << 32 | group));
+      blackbox::next_ordinal(box(), mix(hash_string(name, 77), static_cast<std::uint64_t>(kind)), group);
   what.order = calls_so_far();
   blackbox::append_note(box(), what);
 }
@@ -49,11 +51,11 @@ DT_DETAIL_NOINLINE inline void note(note_type kind, const char *name, const char
 } // namespace record
 
 /// The rank begins step `n` (an epoch's batch, an engine's iteration). Every later record carries it. ~20 ns.
-inline void step(std::uint64_t n) noexcept {
+inline void step(natural n) noexcept {
   if (record::recording()) {
     const blackbox::box &to = record::box();
     __atomic_store_n(&to.live->step_ticks, record::now_ticks(), __ATOMIC_RELAXED);
-    __atomic_store_n(&to.live->step, n + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&to.live->step, n.value + 1, __ATOMIC_RELEASE);
   }
 }
 
@@ -66,21 +68,42 @@ inline void phase(const char *name) noexcept {
   }
 }
 
-/// A control-flow decision that all ranks should take alike: the k-th decision of one name is compared across ranks.
-inline void decision(const char *name, std::int64_t value) noexcept {
+namespace record::detail {
+
+inline void note_decision(const char *name, bool negative, std::uint64_t magnitude) noexcept {
   char text[24];
   char *end = text + sizeof text;
   char *at = end;
   *--at = '\0';
-  std::uint64_t rest = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  std::uint64_t rest = magnitude;
   do {
     *--at = static_cast<char>('0' + rest % 10);
     rest /= 10;
   } while (rest != 0);
-  if (value < 0) {
+  if (negative) {
     *--at = '-';
   }
-  record::note(note_type::decision, name, at, static_cast<std::uint64_t>(value));
+  note(note_type::decision, name, at, negative ? 0 - magnitude : magnitude);
+}
+
+} // namespace record::detail
+
+/// A control-flow decision that all ranks should take alike: the k-th decision of one name is compared across ranks.
+/// An overload for each integer type, so that a literal 0 is a number and not a null pointer.
+inline void decision(const char *name, long long value) noexcept {
+  const auto word = static_cast<std::uint64_t>(value);
+  record::detail::note_decision(name, value < 0, value < 0 ? 0 - word : word);
+}
+inline void decision(const char *name, unsigned long long value) noexcept {
+  record::detail::note_decision(name, false, value);
+}
+inline void decision(const char *name, int value) noexcept { decision(name, static_cast<long long>(value)); }
+inline void decision(const char *name, long value) noexcept { decision(name, static_cast<long long>(value)); }
+inline void decision(const char *name, unsigned value) noexcept {
+  decision(name, static_cast<unsigned long long>(value));
+}
+inline void decision(const char *name, unsigned long value) noexcept {
+  decision(name, static_cast<unsigned long long>(value));
 }
 inline void decision(const char *name, const char *value) noexcept {
   record::note(note_type::decision, name, value, hash_string(value));

@@ -3,8 +3,6 @@
 
 #include <dtdebug/record/begin_call.hpp>
 
-#include <utility>
-
 namespace dtdebug {
 inline namespace DTDEBUG_ABI {
 namespace record {
@@ -35,22 +33,44 @@ struct quiet_scope {
   quiet_scope &operator=(const quiet_scope &) = delete;
 };
 
+/// Has the parameters of the function itself, so that arguments convert as in the plain call: a literal 0 or NULL may
+/// stand for a pointer, and a wrong type is refused with the message of the plain call.
+template <auto Function, typename Result, typename... Parameters>
+struct instrumented_call {
+  /// Calls `Function(arguments…)` through its adapter, or directly while nothing is recorded.
+  static Result call(call_site &site, const char *caller, Parameters... arguments) {
+    using how = adapter<Function>;
+    static_assert(
+        has_adapter<how>::value,
+        "DT_COLLECTIVE: dtdebug has no adapter for this function. Include <dtdebug/mpi.hpp>, <dtdebug/nccl.hpp>, "
+        "<dtdebug/cuda.hpp> or <dtdebug/torch.hpp> for its library, or use DT_SCOPE_COLLECTIVE");
+    if constexpr (has_adapter<how>::value) {
+      if (recording()) {
+        const quiet_scope quiet;
+        return how::call(id_of(site, caller), static_cast<Parameters &&>(arguments)...);
+      }
+    }
+    return Function(static_cast<Parameters &&>(arguments)...);
+  }
+};
+
 } // namespace detail
 
-/// Calls `Function(arguments…)` through its adapter, or directly while nothing is recorded.
-template <auto Function, typename... Args>
-auto invoke(call_site &site, const char *function_name, Args &&...args)
-    -> decltype(Function(std::forward<Args>(args)...)) {
-  static_assert(
-      detail::has_adapter<adapter<Function>>::value,
-      "DT_COLLECTIVE: dtdebug has no adapter for this function. Include <dtdebug/mpi.hpp>, <dtdebug/nccl.hpp>, "
-      "<dtdebug/cuda.hpp> or <dtdebug/torch.hpp> for its library, or use DT_SCOPE_COLLECTIVE");
-  if (!recording()) {
-    return Function(std::forward<Args>(args)...);
+/// The call that DT_COLLECTIVE makes of the function it is given.
+template <auto Function, typename Signature = decltype(Function)>
+struct instrumented {
+  template <typename... Arguments>
+  static int call(call_site &, const char *, Arguments &&...) {
+    static_assert(sizeof...(Arguments) == SIZE_MAX, "DT_COLLECTIVE takes the name of a function with fixed parameters");
+    return 0;
   }
-  const detail::quiet_scope quiet;
-  return adapter<Function>::call(id_of(site, function_name), std::forward<Args>(args)...);
-}
+};
+template <auto Function, typename Result, typename... Parameters>
+struct instrumented<Function, Result (*)(Parameters...)> : detail::instrumented_call<Function, Result, Parameters...> {
+};
+template <auto Function, typename Result, typename... Parameters>
+struct instrumented<Function, Result (*)(Parameters...) noexcept>
+    : detail::instrumented_call<Function, Result, Parameters...> {};
 
 } // namespace record
 } // namespace DTDEBUG_ABI

@@ -23,7 +23,7 @@ namespace record {
 /// Constant-initialised, never destroyed: guards in static destructors and in forked children may still look at it.
 struct session_state {
   std::uint32_t level = 0; ///< atomic; dtdebug::level. Set last when a session starts, first when it ends
-  std::uint32_t pid = 0;   ///< a forked child has another: it records nothing
+  std::uint32_t pid = 0;   ///< of the process that records; 0 in its forked children, which record nothing
   blackbox::box box;
 };
 
@@ -53,13 +53,16 @@ struct thread_slot {
   std::uint16_t batches = 0; ///< batches this thread has begun
   std::uint32_t batch_depth = 0;
   std::uint32_t quiet = 0; ///< > 0 inside an instrumented call: nested interposed calls are not recorded
-  bool exhausted = false;  ///< no ring was to be had
+  std::uint32_t wait = 0;  ///< calls to let pass before the thread asks for a ring again
+  bool exhausted = false;  ///< the thread is ending
 };
 
 // Constant initialisation and a trivial destructor keep access free of the guard that dynamic thread_locals need.
 inline thread_local thread_slot this_thread_slot{};
 
 namespace detail {
+
+inline constexpr std::uint32_t calls_between_claims = 64; ///< of a thread for which there was no ring
 
 /// Gives the ring back when its thread ends. Touched once per thread, in the cold path alone.
 struct ring_return {
@@ -76,12 +79,16 @@ struct ring_return {
 
 DT_DETAIL_NOINLINE inline blackbox::ring_header *claim_for_thread() noexcept {
   thread_slot &mine = this_thread_slot;
-  if (mine.exhausted) {
+  if (the_session.pid == 0) {
+    return nullptr; // a forked child: the rings are its parent's
+  }
+  if (mine.exhausted || mine.wait > 0) {
+    mine.wait -= mine.exhausted ? 0U : 1U;
     return nullptr;
   }
   thread_local ring_return giver;
   mine.ring = blackbox::claim_ring(box());
-  mine.exhausted = mine.ring == nullptr;
+  mine.wait = mine.ring != nullptr ? 0U : calls_between_claims;
   mine.pid = the_session.pid;
   giver.ring = mine.ring;
   giver.pid = mine.pid;

@@ -1,6 +1,7 @@
 // A pointer that carries a label and a shape to the recorder of the call it is an argument of.
 #pragma once
 
+#include <dtdebug/core/natural.hpp>
 #include <dtdebug/record/session.hpp>
 
 namespace dtdebug {
@@ -47,11 +48,11 @@ Pointer shaped(Pointer pointer, Dims... dims) noexcept {
     note.has_dims = sizeof...(Dims) > 0;
     note.dim_count = static_cast<std::uint8_t>(sizeof...(Dims));
     [[maybe_unused]] unsigned at = 0;
-    [[maybe_unused]] const auto put = [&note, &at](unsigned long long dim) {
+    [[maybe_unused]] const auto put = [&note, &at](std::uint64_t dim) {
       note.dims_cut = note.dims_cut || dim > UINT32_MAX;
       note.dims[at++] = dim > UINT32_MAX ? UINT32_MAX : static_cast<std::uint32_t>(dim);
     };
-    (put(static_cast<unsigned long long>(dims)), ...);
+    (put(natural(dims).value), ...);
   }
   return pointer;
 }

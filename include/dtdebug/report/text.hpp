@@ -209,6 +209,14 @@ private:
   void put_missing() {
     std::map<std::string, std::vector<std::int32_t>> missing;
     for (const model::rank_snapshot &rank : job_.ranks) {
+      for (const model::thread_state &thread : rank.threads) {
+        if (!thread.answered && !thread.kernel_state.empty()) {
+          missing["thread " + thread.name +
+                  " did not answer for its stack (signals blocked, or it sleeps in the kernel); " + "state " +
+                  thread.kernel_state]
+              .push_back(rank.rank);
+        }
+      }
       for (const std::string &what : rank.missing_evidence) {
         missing[what].push_back(rank.rank);
       }

@@ -20,15 +20,14 @@ namespace repro {
 using input_list = std::vector<const unsigned char *>;
 
 /// True for the types and operations on which a reduction is defined here.
-constexpr bool is_reducible(dtype type) noexcept {
-  return (type >= dtype::i8 && type <= dtype::f8e5m2);
-}
+constexpr bool is_reducible(dtype type) noexcept { return (type >= dtype::i8 && type <= dtype::f8e5m2); }
 constexpr bool is_supported(redop operation) noexcept { return operation >= redop::sum && operation <= redop::avg; }
 
 namespace detail {
 
 /// How elements of one type are read and written. Floating-point types are combined as doubles and rounded once.
-template <typename Element> struct plain_element {
+template <typename Element>
+struct plain_element {
   using wide = std::conditional_t<std::is_floating_point_v<Element>, double, Element>;
   static constexpr std::size_t size = sizeof(Element);
   static wide load(const unsigned char *from) noexcept {
@@ -42,7 +41,8 @@ template <typename Element> struct plain_element {
   }
 };
 
-template <const number_format &Format, typename Bits> struct narrow_element {
+template <const number_format &Format, typename Bits>
+struct narrow_element {
   using wide = double;
   static constexpr std::size_t size = sizeof(Bits);
   static double load(const unsigned char *from) noexcept {
@@ -57,7 +57,8 @@ template <const number_format &Format, typename Bits> struct narrow_element {
 };
 
 /// Integers wrap around; a NaN on any side of a minimum or maximum stays.
-template <typename Wide> Wide combine(redop operation, Wide a, Wide b) noexcept {
+template <typename Wide>
+Wide combine(redop operation, Wide a, Wide b) noexcept {
   if constexpr (std::is_floating_point_v<Wide>) {
     if (std::isnan(a) || std::isnan(b)) {
       return std::numeric_limits<Wide>::quiet_NaN();
@@ -71,14 +72,15 @@ template <typename Wide> Wide combine(redop operation, Wide a, Wide b) noexcept 
   if constexpr (std::is_floating_point_v<Wide>) {
     return operation == redop::prod ? a * b : a + b;
   } else {
-    const auto x = static_cast<std::uint64_t>(a);
-    const auto y = static_cast<std::uint64_t>(b);
+    const auto x = static_cast<std::make_unsigned_t<Wide>>(a);
+    const auto y = static_cast<std::make_unsigned_t<Wide>>(b);
     return static_cast<Wide>(operation == redop::prod ? x * y : x + y);
   }
 }
 
 /// Integers are averaged without overflow and rounded towards zero.
-template <typename Access> typename Access::wide average(const input_list &inputs, std::size_t offset) noexcept {
+template <typename Access>
+typename Access::wide average(const input_list &inputs, std::size_t offset) noexcept {
   using wide = typename Access::wide;
   __extension__ using sum_type = std::conditional_t<std::is_floating_point_v<wide>, double, __int128>;
   sum_type sum = 0;
@@ -110,8 +112,8 @@ void reduce_as(redop operation, const input_list &inputs, unsigned char *out, st
 
 } // namespace detail
 
-/// out[i] = inputs[0][i] op inputs[1][i] op …, in this order, so that equal inputs give equal bits on every rank. `out` may
-/// not overlap an input. Linear in count × inputs.
+/// out[i] = inputs[0][i] op inputs[1][i] op …, in this order, so that equal inputs give equal bits on every rank. `out`
+/// may not overlap an input. Linear in count × inputs.
 inline void reduce(dtype type, redop operation, const input_list &inputs, unsigned char *out, std::uint64_t count) {
   using namespace detail;
   switch (type) {

@@ -66,9 +66,8 @@ inline std::uint32_t encode(number_format format, double value) noexcept {
   const double steps = std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - power));
   // Rounding up to the next power carries from the mantissa into the exponent, which is right as it stands.
   const auto count = static_cast<std::uint64_t>(steps);
-  const std::uint64_t bits = count <= mantissa_mask
-                                 ? count
-                                 : (static_cast<std::uint64_t>(power + bias - 1) << format.mantissa_bits) + count;
+  const std::uint64_t bits =
+      count <= mantissa_mask ? count : (static_cast<std::uint64_t>(power + bias - 1) << format.mantissa_bits) + count;
   const std::uint64_t limit = format.has_infinity ? too_large : nan;
   return sign | (bits >= limit ? too_large : static_cast<std::uint32_t>(bits));
 }

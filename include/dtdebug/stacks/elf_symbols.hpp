@@ -63,7 +63,7 @@ private:
     std::string name;
   };
 
-  static constexpr std::uint64_t most_bytes_ = 512ULL << 20; ///< of one section; the largest frameworks stay below
+  static constexpr std::uint64_t most_bytes = 512ULL << 20; ///< of one section; the largest frameworks stay below
 
   int fd_;
   bool has_lines_ = false;
@@ -84,7 +84,7 @@ private:
   /// A section as a string that ends with a zero byte of its own; empty when it cannot be read.
   std::string content_of(const Elf64_Shdr &section) const {
     struct stat about {};
-    if (section.sh_type == SHT_NOBITS || section.sh_size > most_bytes_ || ::fstat(fd_, &about) != 0 ||
+    if (section.sh_type == SHT_NOBITS || section.sh_size > most_bytes || ::fstat(fd_, &about) != 0 ||
         section.sh_size > static_cast<std::uint64_t>(about.st_size)) {
       return "";
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dtdebug/blackbox/reader.hpp>
+#include <dtdebug/core/hash.hpp>
 #include <dtdebug/model/snapshot.hpp>
 #include <dtdebug/os/clock.hpp>
 #include <dtdebug/watch/liveness.hpp>
@@ -89,6 +90,8 @@ public:
   }
 
 private:
+  static constexpr std::uint64_t unreadable = UINT64_MAX; ///< no group can be read from the slot
+
   const blackbox::reader &from_;
   bool probe_;
   std::vector<std::string> labels_;
@@ -96,6 +99,7 @@ private:
   std::unordered_map<std::uint32_t, std::uint32_t> site_index_;
   std::unordered_map<std::uint32_t, std::uint32_t> phase_index_;
   std::vector<std::uint32_t> group_index_; ///< slot → index in the snapshot
+  std::vector<std::uint64_t> group_since_; ///< slot → ticks from which on it holds this group
 
   std::string pooled(std::uint32_t offset) const {
     char buffer[1024];
@@ -159,10 +163,11 @@ private:
   void read_groups(model::rank_snapshot &rank) {
     const std::uint64_t slots = std::min<std::uint64_t>(from_.count(blackbox::section_kind::groups), 65536);
     group_index_.assign(std::max<std::uint64_t>(slots, 1), 0);
+    group_since_.assign(group_index_.size(), unreadable);
+    group_since_[0] = 0;
     for (std::uint64_t i = 1; i < slots; ++i) {
       blackbox::group_slot slot;
-      from_.copy(blackbox::section_kind::groups, i, slot);
-      if (slot.id == 0 && slot.state == 0) {
+      if (!from_.group_at(i, slot)) {
         continue;
       }
       model::group group;
@@ -192,7 +197,11 @@ private:
           group.block_hash[block.block - 1] = block.sum;
         }
       }
+      if (!from_.still_is(i, slot)) {
+        continue; // freed and used again at this moment: the runs may be the next group's
+      }
       group_index_[i] = static_cast<std::uint32_t>(rank.groups.size());
+      group_since_[i] = slot.created_ticks;
       rank.groups.push_back(std::move(group));
     }
   }
@@ -228,6 +237,10 @@ private:
           ++rank.calls_lost;
           continue;
         }
+        if (of_other_group(record.group, record.entered)) {
+          rank.calls_lost += since(record.group) == unreadable ? 1U : 0U;
+          continue;
+        }
         rank.calls.push_back(call_of(rank, record, thread, clock));
         std::uint32_t sent_count = 0;
         std::uint32_t received_count = 0;
@@ -245,6 +258,10 @@ private:
       rank.calls[i].order = i;
     }
   }
+
+  /// True for what belongs to a freed group whose slot another group has now. Nobody waits for a freed group.
+  bool of_other_group(std::uint32_t slot, std::uint64_t ticks) const { return ticks < since(slot); }
+  std::uint64_t since(std::uint32_t slot) const { return slot < group_since_.size() ? group_since_[slot] : unreadable; }
 
   model::call call_of(model::rank_snapshot &rank, const blackbox::record &record, std::uint32_t thread,
                       const tick_clock &clock) {
@@ -315,7 +332,7 @@ private:
     const std::uint64_t first = live.note_head > capacity ? live.note_head - capacity : 0;
     for (std::uint64_t n = first; n < live.note_head; ++n) {
       blackbox::note_slot slot;
-      if (!from_.copy(blackbox::section_kind::notes, n % capacity, slot) || slot.ticket != n + 1) {
+      if (!from_.note_at(n, slot) || of_other_group(slot.group, slot.ticks)) {
         continue;
       }
       model::note note;
@@ -347,7 +364,10 @@ private:
     say(live.calls_unrecorded, " calls were made by threads for which there was no ring");
     say(live.groups_unrecorded, " groups found no room in the table");
     say(live.messages_untracked, " messages could not be counted");
+    say(live.members_unrecorded, " groups have no member list: its table is full");
     say(live.labels_unrecorded, " labels found no room in the table");
+    say(live.sites_unrecorded, " calls have no source line: the table of lines is full");
+    say(live.strings_cut, " texts (file names, calls as written) found no room");
     if (live.disabled != 0) {
       rank.missing_evidence.push_back("dtdebug switched itself off on this rank (error " +
                                       std::to_string(live.disabled) + ")");
@@ -370,7 +390,7 @@ public:
       unsigned rank = 0;
       int used = 0;
       if (std::sscanf(entry->d_name, "rank-%u.dtbb%n", &rank, &used) == 1 && entry->d_name[used] == '\0' &&
-          files_.find(rank) == files_.end()) {
+          rank < largest_world && files_.find(rank) == files_.end()) {
         auto file = std::make_unique<blackbox::reader>();
         const blackbox::read_error error = file->open((directory_ + "/" + entry->d_name).c_str());
         if (error == blackbox::read_error::none) {
@@ -403,7 +423,7 @@ public:
     // The world is as large as most ranks believe it to be; a rank of which there is a file is always in it.
     std::uint32_t votes = 0;
     for (const auto &[size, count] : believed) {
-      if ((count > votes || (count == votes && size > world)) && size <= 1U << 20) {
+      if ((count > votes || (count == votes && size > world)) && size <= largest_world) {
         votes = count;
         world = std::max(world, size);
       }
@@ -470,6 +490,8 @@ public:
   bool has_errors() const { return !errors_.empty(); }
 
 private:
+  static constexpr std::uint32_t largest_world = 1U << 20; ///< more ranks than this come from damaged files
+
   std::string directory_;
   std::unordered_map<std::uint32_t, std::unique_ptr<blackbox::reader>> files_;
   std::unordered_map<std::uint32_t, std::string> errors_;

@@ -4,9 +4,13 @@
 #include <dtdebug/blackbox/layout.hpp>
 #include <dtdebug/model/snapshot.hpp>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <string>
+
+#include <unistd.h>
 
 namespace dtdebug {
 inline namespace DTDEBUG_ABI {
@@ -61,6 +65,19 @@ inline process_stat read_process_stat(std::int64_t pid) {
   return result;
 }
 
+/// Whether /proc is there at all; without it only signals tell whether a process lives.
+inline bool proc_is_readable() noexcept { return ::access("/proc/self/stat", R_OK) == 0; }
+
+/// True when the process that wrote a black box runs no more. `start` as in its identity; 0 where it could not tell.
+inline bool is_gone(std::int64_t pid, std::uint64_t start) {
+  const process_stat now = read_process_stat(pid);
+  if (!now.found) {
+    return proc_is_readable() || (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH);
+  }
+  const bool another = start != 0 && now.start != start;
+  return another || now.exiting || now.state == 'Z' || now.state == 'X';
+}
+
 /// Sets life, exit code and signal. `probe`: the files are of this host and boot, so that /proc may be asked.
 inline void set_liveness(model::rank_snapshot &rank, const blackbox::identity &who, const blackbox::live_state &live,
                          bool probe) {
@@ -87,7 +104,14 @@ inline void set_liveness(model::rank_snapshot &rank, const blackbox::identity &w
     return;
   }
   const process_stat now = read_process_stat(who.pid);
-  if (!now.found || (who.process_start != 0 && now.start != who.process_start)) {
+  if (!now.found && !proc_is_readable()) {
+    rank.life = is_gone(who.pid, who.process_start) ? model::liveness::vanished : model::liveness::alive;
+    rank.missing_evidence.push_back("/proc is not readable: no stacks, and a stopped process looks like any other");
+    return;
+  }
+  const bool another = who.process_start != 0 && now.start != who.process_start;
+  const bool dying = now.exiting && now.state != 'Z' && now.state != 'X';
+  if (!now.found || another || dying) {
     rank.life = model::liveness::vanished;
   } else if (now.state == 'T' || now.state == 't') {
     rank.life = model::liveness::stopped;
@@ -102,8 +126,6 @@ inline void set_liveness(model::rank_snapshot &rank, const blackbox::identity &w
     } else {
       rank.life = model::liveness::vanished;
     }
-  } else if (now.exiting) {
-    rank.life = model::liveness::vanished;
   } else {
     rank.life = model::liveness::alive;
   }

@@ -99,9 +99,7 @@ inline bool clear_leftover(const std::string &file, const settings &how) {
   const blackbox::read_error error = old.open(file.c_str());
   blackbox::identity who;
   if (error == blackbox::read_error::none && old.copy(blackbox::section_kind::identity, 0, who)) {
-    const process_stat now = read_process_stat(who.pid);
-    if (now.found && now.start == who.process_start && now.state != 'Z' &&
-        who.pid != static_cast<std::uint32_t>(::getpid())) {
+    if (!is_gone(who.pid, who.process_start) && who.pid != static_cast<std::uint32_t>(::getpid())) {
       complain("another live process (pid " + std::to_string(who.pid) + ") is rank " + std::to_string(how.rank) +
                " in " + how.directory + "; set DTDEBUG_DIR to another folder for this job");
       return false;
@@ -112,6 +110,7 @@ inline bool clear_leftover(const std::string &file, const settings &how) {
   ::unlink((how.directory + "/report.txt").c_str());
   ::unlink((how.directory + "/verdict").c_str());
   ::unlink((how.directory + "/freeze").c_str());
+  ::unlink((how.directory + "/request").c_str());
   return true;
 }
 
@@ -134,9 +133,8 @@ inline bool everybody_has_ended(const settings &how) {
         !file.copy(blackbox::section_kind::live, 0, live) || !file.copy(blackbox::section_kind::identity, 0, who)) {
       return false;
     }
-    const process_stat now = read_process_stat(who.pid);
-    const bool gone = !now.found || now.start != who.process_start || now.state == 'Z';
-    if (static_cast<blackbox::end_state>(live.end) == blackbox::end_state::running && !gone) {
+    if (static_cast<blackbox::end_state>(live.end) == blackbox::end_state::running &&
+        !is_gone(who.pid, who.process_start)) {
       return false;
     }
   }
@@ -148,6 +146,7 @@ inline void remove_run(const settings &how) {
     ::unlink((how.directory + "/rank-" + std::to_string(rank) + ".dtbb").c_str());
   }
   ::unlink((how.directory + "/freeze").c_str());
+  ::unlink((how.directory + "/request").c_str());
   leadership::remove_files(how.directory);
   ::unlink((how.directory + "/end.lock").c_str());
   ::rmdir(how.directory.c_str()); // stays if the user keeps something else in it

@@ -139,8 +139,10 @@ inline settings read_settings(const start_options &options) {
     }
   }
   if (out.environment.count("DTDEBUG_RING") != 0) {
-    const unsigned long records = std::strtoul(out.environment["DTDEBUG_RING"].c_str(), nullptr, 10);
-    if (records >= 64 && records <= 1UL << 20) {
+    const std::string &text = out.environment["DTDEBUG_RING"];
+    char *end = nullptr;
+    const unsigned long records = std::strtoul(text.c_str(), &end, 10);
+    if (*end == '\0' && records >= 64 && records <= 1UL << 20) {
       out.ring_records = 64;
       while (out.ring_records < records) {
         out.ring_records *= 2;

@@ -137,7 +137,7 @@ private:
           told_to_end = now;
           frozen_before_ = frozen_.load();
         }
-        const bool asked = reasons.request.exchange(0) != 0;
+        const bool asked = take_request(leader);
         neighbours_.discover(how_.directory, how_.world_size, how_.rank);
         if (leader && (asked || told_to_end != 0 || time_to_look(now))) {
           last_look_ = now;
@@ -154,6 +154,19 @@ private:
       }
       wait_a_tick(told_to_end != 0 || !candidates_.empty() ? tick_ns / 2 : tick_ns);
     }
+  }
+
+  /// A wish for a diagnosis, of this rank or passed on by another: only the leader can fulfil it.
+  bool take_request(bool leader) {
+    const std::string wish = how_.directory + "/request";
+    const bool own = reasons.request.exchange(0) != 0;
+    if (!leader) {
+      if (own) {
+        replace_file(wish, "");
+      }
+      return false;
+    }
+    return ::unlink(wish.c_str()) == 0 || own;
   }
 
   /// At regular intervals; and as soon as nothing moves any more, which is when a contradiction can hold.
@@ -291,6 +304,9 @@ private:
       warm_up_resolver(); // it reads while the second look is waited for
     }
     candidates_ = keys;
+    if (found.verdicts.empty() && trigger == std::string("request")) {
+      say(report::text_report(job, found)); // who asks gets an answer, also when it is that nothing was found
+    }
     if (found.verdicts.empty() || !fresh || !confirmed) {
       return !found.verdicts.empty();
     }

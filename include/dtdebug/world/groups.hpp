@@ -1,7 +1,7 @@
 // Groups in the black box: which ranks are in what, under which name, created in which order.
 #pragma once
 
-#include <dtdebug/blackbox/box.hpp>
+#include <dtdebug/blackbox/notes.hpp>
 #include <dtdebug/core/hash.hpp>
 
 namespace dtdebug {
@@ -35,23 +35,70 @@ inline std::uint64_t group_id(const std::int32_t *members, std::uint32_t size, s
   return state | 1; // never 0, which means "not known"
 }
 
+namespace detail {
+
+/// Makes room for `runs` entries of the pool: those that the slot had for an earlier group where they suffice, so that
+/// programs which create and free groups for ever do not use the pool up; else fresh ones. Keeps `run_count`, the
+/// number of entries that belong to the slot, a power of two where it grows.
+inline bool make_room(const blackbox::box &in, blackbox::group_slot &slot, std::uint32_t runs) noexcept {
+  if (runs <= slot.run_count) {
+    return true;
+  }
+  std::uint64_t wanted = 1;
+  while (wanted < runs) {
+    wanted *= 2;
+  }
+  std::uint64_t at = __atomic_load_n(&in.live->member_runs, __ATOMIC_RELAXED);
+  do {
+    if (at + runs > in.sizes.member_runs) {
+      return false;
+    }
+    wanted = at + wanted > in.sizes.member_runs ? in.sizes.member_runs - at : wanted;
+  } while (!__atomic_compare_exchange_n(&in.live->member_runs, &at, at + wanted, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED));
+  slot.first_run = static_cast<std::uint32_t>(at);
+  __atomic_store_n(&slot.run_count, static_cast<std::uint32_t>(wanted), __ATOMIC_RELEASE);
+  return true;
+}
+
+/// Claims the slot of the freed group that was created first: the newest are what a report may still be about.
+inline std::uint64_t claim_freed(const blackbox::box &in) noexcept {
+  for (;;) {
+    std::uint64_t oldest = 0;
+    std::uint32_t first = 0;
+    for (std::uint64_t i = world_group + 1U; i < in.sizes.groups; ++i) {
+      const bool freed = __atomic_load_n(&in.groups[i].state, __ATOMIC_ACQUIRE) ==
+                         static_cast<std::uint32_t>(slot_state::freed);
+      const std::uint32_t ordinal = __atomic_load_n(&in.groups[i].ordinal, __ATOMIC_RELAXED);
+      if (freed && (oldest == 0 || ordinal < first)) {
+        oldest = i;
+        first = ordinal;
+      }
+    }
+    auto freed = static_cast<std::uint32_t>(slot_state::freed);
+    if (oldest == 0 || __atomic_compare_exchange_n(&in.groups[oldest].state, &freed,
+                                                   static_cast<std::uint32_t>(slot_state::unused), false,
+                                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+      return oldest;
+    }
+  }
+}
+
+} // namespace detail
+
 /// Writes the member list as runs of equal stride. Returns false when the pool is full: the group then has no members
-/// on record. Thread-safe.
+/// on record (counted).
 inline bool set_members(const blackbox::box &in, blackbox::group_slot &slot, const std::int32_t *members,
                         std::uint32_t size) noexcept {
   const auto member = [members](std::uint32_t i) {
     return members != nullptr ? members[i] : static_cast<std::int32_t>(i);
   };
-  // Two passes: count the runs, then reserve that many entries at once, so that they lie side by side.
   std::uint32_t runs = 0;
-  for (int pass = 0; pass < 2; ++pass) {
-    std::uint64_t at = 0;
-    if (pass == 1) {
-      at = __atomic_fetch_add(&in.live->member_runs, runs, __ATOMIC_RELAXED);
-      if (at + runs > in.sizes.member_runs) {
-        return false;
-      }
-      slot.first_run = static_cast<std::uint32_t>(at);
+  for (int pass = 0; pass < 2; ++pass) { // counts the runs, then writes them
+    if (pass == 1 && !detail::make_room(in, slot, runs)) {
+      __atomic_fetch_add(&in.live->members_unrecorded, 1, __ATOMIC_RELAXED);
+      runs = 0;
+      size = 0;
     }
     std::uint32_t written = 0;
     for (std::uint32_t i = 0; i < size;) {
@@ -61,22 +108,39 @@ inline bool set_members(const blackbox::box &in, blackbox::group_slot &slot, con
         ++count;
       }
       if (pass == 1) {
-        in.members[at + written] = {member(i), stride, count};
+        in.members[slot.first_run + written] = {member(i), stride, count};
       }
       ++written;
       i += count;
     }
     runs = written;
   }
-  __atomic_store_n(&slot.run_count, runs, __ATOMIC_RELEASE);
-  return true;
+  for (std::uint32_t spare = runs; spare < slot.run_count; ++spare) {
+    in.members[slot.first_run + spare] = {};
+  }
+  return size != 0;
 }
 
+/// Renames a group; cut at 63 bytes. Other threads may be comparing the name: they see the old one, the new one, or
+/// a mixture that equals neither.
 inline void set_name(blackbox::group_slot &slot, const char *name) noexcept {
-  std::memset(slot.name, 0, sizeof slot.name);
-  if (name != nullptr) {
-    std::memcpy(slot.name, name, ::strnlen(name, sizeof slot.name - 1));
+  const std::size_t length = name != nullptr ? ::strnlen(name, sizeof slot.name - 1) : 0;
+  for (std::size_t i = 0; i < sizeof slot.name; ++i) {
+    __atomic_store_n(&slot.name[i], i < length ? name[i] : '\0', __ATOMIC_RELAXED);
   }
+}
+
+/// True for a group of this name, or of a longer one that was cut to it.
+inline bool has_name(const blackbox::group_slot &slot, const char *name) noexcept {
+  for (std::size_t i = 0; i + 1 < sizeof slot.name; ++i) {
+    if (__atomic_load_n(&slot.name[i], __ATOMIC_RELAXED) != name[i]) {
+      return false;
+    }
+    if (name[i] == '\0') {
+      return true;
+    }
+  }
+  return true;
 }
 
 /// Enters a group and returns its slot; no_group when the table is full (counted). Slots of freed groups are used again
@@ -87,33 +151,36 @@ inline std::uint16_t add_group(const blackbox::box &in, const group_desc &what) 
                                                                  __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
   }
   if (index >= in.sizes.groups) {
-    for (index = world_group + 1; index < in.sizes.groups; ++index) {
-      auto freed = static_cast<std::uint32_t>(slot_state::freed);
-      if (__atomic_compare_exchange_n(&in.groups[index].state, &freed, static_cast<std::uint32_t>(slot_state::unused),
-                                      false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        __atomic_store_n(&in.groups[index].id, 0, __ATOMIC_RELEASE);
-        std::memset(in.groups[index].blocks, 0, sizeof in.groups[index].blocks);
-        break;
-      }
-    }
-    if (index >= in.sizes.groups) {
+    index = detail::claim_freed(in);
+    if (index == 0) {
       __atomic_fetch_add(&in.live->groups_unrecorded, 1, __ATOMIC_RELAXED);
       return no_group;
     }
+    blackbox::restart_ordinals(in, static_cast<std::uint16_t>(index));
   }
   blackbox::group_slot &slot = in.groups[index];
+  // created_ticks guards the slot as a ticket does: 0 before anything is overwritten, its value after all is in place.
+  __atomic_store_n(&slot.created_ticks, 0, __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+  slot.id = 0;
   slot.next_seq = 0;
   slot.rolling = 0;
-  slot.created_ticks = os::ticks(in.steady_counter);
-  slot.ordinal = static_cast<std::uint32_t>(__atomic_fetch_add(&in.live->group_ordinal, 1, __ATOMIC_RELAXED));
   slot.size = what.size;
   slot.my_index = what.my_index;
-  slot.run_count = 0;
   slot.timeout_ns = 0;
+  std::memset(slot.mesh, 0, sizeof slot.mesh);
+  std::memset(slot.axis, 0, sizeof slot.axis);
+  for (std::uint32_t block = 0; block < blackbox::blocks_per_group; ++block) {
+    slot.blocks[block] = {block + 1, 0, 0};
+  }
   set_name(slot, what.name);
   set_members(in, slot, what.members, what.size);
-  __atomic_store_n(&slot.state, static_cast<std::uint32_t>(what.state), __ATOMIC_RELAXED);
-  __atomic_store_n(&slot.id, what.id, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot.ordinal,
+                   static_cast<std::uint32_t>(__atomic_fetch_add(&in.live->group_ordinal, 1, __ATOMIC_RELAXED)),
+                   __ATOMIC_RELAXED);
+  slot.id = what.id;
+  __atomic_store_n(&slot.state, static_cast<std::uint32_t>(what.state), __ATOMIC_RELEASE);
+  __atomic_store_n(&slot.created_ticks, os::ticks(in.steady_counter), __ATOMIC_RELEASE);
   return static_cast<std::uint16_t>(index);
 }
 

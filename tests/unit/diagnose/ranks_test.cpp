@@ -272,3 +272,32 @@ TEST_CASE("a rank that is on its way out counts as ended") {
   CHECK(v[0].kind == "missing_call");
   CHECK(v[0].ranks == ranks{3});
 }
+
+TEST_CASE("a rank that was stopped inside a call which the others have left is what they wait for in a later one") {
+  job_builder b(4);
+  b.call({1}, grad(true)).call({0, 2, 3}, grad()).call({0, 2, 3}, grad(true)).ends({1}, liveness::stopped);
+  const auto v = b.verdicts();
+  REQUIRE(v.size() == 1);
+  CHECK(v[0].kind == "rank_stopped");
+  CHECK(v[0].ranks == ranks{1});
+  CHECK(v[0].with == ranks{0, 2, 3});
+}
+
+TEST_CASE("ranks that gave up after a call failed on them follow from the difference in that call") {
+  for (const liveness life : {liveness::unknown, liveness::crashed, liveness::exited}) {
+    CAPTURE(static_cast<int>(life));
+    job_builder b(4);
+    call_line longer = grad();
+    longer.count = 5000;
+    b.call({0, 1, 2}, grad()).call({3}, longer).call({1, 3}, on("world", op_kind::barrier, true, "b.cpp:7"));
+    for (const std::int32_t r : {0, 2}) {
+      b.at(r).calls.back().state = call_state::failed;
+    }
+    b.ends({0, 2}, life, life == liveness::crashed ? 6 : 1);
+    const auto v = b.verdicts();
+    REQUIRE(v.size() == 1);
+    CHECK(v[0].kind == "count_mismatch");
+    CHECK(v[0].ranks == ranks{3});
+    CHECK(v[0].consequences.size() == 1);
+  }
+}
