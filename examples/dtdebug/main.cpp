@@ -1,5 +1,6 @@
 // The `dtdebug` command: a thin main over offline.hpp.
 #include "report_command.hpp"
+#include "schedule_command.hpp"
 
 #include <dtdebug/core/config.hpp>
 
@@ -11,6 +12,8 @@ namespace {
 constexpr const char *usage = R"(usage: dtdebug COMMAND …
 
   dtdebug report DIR [--json]   explain the black boxes of a run directory: of a job that was killed, or still hangs
+  dtdebug simulate FILE.sched [--json F] [--check]
+                                what a schedule comes to, computed; --check: 0 if all its expectations hold, else 1
   dtdebug --version
 
 Exit status: 0 nothing found, 2 wrong usage, 3 input unreadable, 10 different calls, 11 call not made, 12 groups,
@@ -22,6 +25,9 @@ Exit status: 0 nothing found, 2 wrong usage, 3 input unreadable, 10 different ca
 int main(int argc, char **argv) {
   if (argc >= 2 && std::strcmp(argv[1], "report") == 0) {
     return report_command(argc - 2, argv + 2);
+  }
+  if (argc >= 2 && std::strcmp(argv[1], "simulate") == 0) {
+    return simulate_command(argc - 2, argv + 2);
   }
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) {
     std::puts("dtdebug " DTDEBUG_VERSION_STRING);

@@ -138,7 +138,7 @@ public:
                  std::uint32_t &sent_count, std::int64_t *received, std::uint32_t &received_count,
                  std::uint32_t room) const noexcept {
     sent_count = received_count = 0;
-    if (call.extra == 0 || call.extra + extra_header_words > ring.extra_words + 1ULL) {
+    if (call.extra == 0 || std::uint64_t{call.extra} + extra_header_words > ring.extra_words + 1ULL) {
       return false;
     }
     const section *found = find(section_kind::rings);

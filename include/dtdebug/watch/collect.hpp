@@ -161,6 +161,8 @@ private:
   }
 
   void read_groups(model::rank_snapshot &rank) {
+    // A group has ranks of this job, and of few others that it has spawned or met. More is damage.
+    const auto most_members = static_cast<std::uint64_t>(std::clamp(rank.world_size, 4096, 1 << 20));
     const std::uint64_t slots = std::min<std::uint64_t>(from_.count(blackbox::section_kind::groups), 65536);
     group_index_.assign(std::max<std::uint64_t>(slots, 1), 0);
     group_since_.assign(group_index_.size(), unreadable);
@@ -183,7 +185,7 @@ private:
       for (std::uint32_t run = 0; run < slot.run_count; ++run) {
         blackbox::member_run members;
         if (!from_.copy(blackbox::section_kind::members, std::uint64_t{slot.first_run} + run, members) ||
-            members.count > 1U << 24 || group.members.size() + members.count > 1U << 24) {
+            group.members.size() + std::uint64_t{members.count} > most_members) {
           group.members.clear();
           break;
         }

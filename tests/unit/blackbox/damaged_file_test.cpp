@@ -173,7 +173,7 @@ TEST_CASE("no single changed byte makes the reader go wrong") {
     file.put(at, &bytes[at], 1);
   };
   for (std::size_t at = 0; at < sizeof(blackbox::header); ++at) {
-    for (const unsigned char value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
+    for (const unsigned char value : {std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{0x7f}, std::uint8_t{0x80}, std::uint8_t{0xff}}) {
       try_byte(at, value);
     }
   }

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
@@ -23,6 +24,7 @@ template <typename Work>
 int in_child(Work work) {
   static std::once_flag once;
   std::call_once(once, [] { watch::forget_in_children(); });
+  std::fflush(stdout); // or the child writes it once more
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
