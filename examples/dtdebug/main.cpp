@@ -12,8 +12,11 @@ namespace {
 constexpr const char *usage = R"(usage: dtdebug COMMAND …
 
   dtdebug report DIR [--json]   explain the black boxes of a run directory: of a job that was killed, or still hangs
+  dtdebug run FILE.sched [--json F] [--check]
+                                a schedule on real processes that really block; --check: 0 if all its expectations
+                                hold, else 1 and a line for each that does not
   dtdebug simulate FILE.sched [--json F] [--check]
-                                what a schedule comes to, computed; --check: 0 if all its expectations hold, else 1
+                                the same, computed for as many ranks as you like
   dtdebug --version
 
 Exit status: 0 nothing found, 2 wrong usage, 3 input unreadable, 10 different calls, 11 call not made, 12 groups,
@@ -25,6 +28,9 @@ Exit status: 0 nothing found, 2 wrong usage, 3 input unreadable, 10 different ca
 int main(int argc, char **argv) {
   if (argc >= 2 && std::strcmp(argv[1], "report") == 0) {
     return report_command(argc - 2, argv + 2);
+  }
+  if (argc >= 2 && std::strcmp(argv[1], "run") == 0) {
+    return run_command(argc - 2, argv + 2);
   }
   if (argc >= 2 && std::strcmp(argv[1], "simulate") == 0) {
     return simulate_command(argc - 2, argv + 2);

@@ -23,3 +23,6 @@ struct schedule_command {
 
 /// `dtdebug simulate FILE.sched [--json F] [--check]`
 int simulate_command(int count, char **arguments);
+
+/// `dtdebug run FILE.sched [--json F] [--check]`
+int run_command(int count, char **arguments);

@@ -28,7 +28,7 @@ inline void append_note(const box &to, const note_desc &what) noexcept {
   const std::uint64_t index = __atomic_fetch_add(&to.live->note_head, 1, __ATOMIC_RELAXED);
   note_slot &slot = to.notes[index % to.sizes.notes];
   std::uint64_t before = __atomic_load_n(&slot.ticket, __ATOMIC_RELAXED);
-  if ((before & note_busy) != 0 || before > index ||
+  if (before > index || // a later note, or note_busy
       !__atomic_compare_exchange_n(&slot.ticket, &before, note_busy, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
     return;
   }

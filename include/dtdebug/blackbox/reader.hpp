@@ -190,8 +190,8 @@ public:
   bool group_at(std::uint64_t index, group_slot &out) const noexcept {
     const std::uint64_t created = created_at(index);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return created != 0 && copy(section_kind::groups, index, out) && out.state != 0 &&
-           out.created_ticks == created && still_is(index, out);
+    return created != 0 && copy(section_kind::groups, index, out) && out.state != 0 && out.created_ticks == created &&
+           still_is(index, out);
   }
 
   /// True while the slot holds the group that was copied: what was read with its help since is its own.

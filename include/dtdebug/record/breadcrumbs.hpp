@@ -42,8 +42,7 @@ DT_DETAIL_NOINLINE inline void note(note_type kind, const char *name, const char
   what.text = text;
   what.value = value;
   what.value2 = value2;
-  what.ordinal =
-      blackbox::next_ordinal(box(), mix(hash_string(name, 77), static_cast<std::uint64_t>(kind)), group);
+  what.ordinal = blackbox::next_ordinal(box(), mix(hash_string(name, 77), static_cast<std::uint64_t>(kind)), group);
   what.order = calls_so_far();
   blackbox::append_note(box(), what);
 }

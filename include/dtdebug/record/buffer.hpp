@@ -139,9 +139,9 @@ template <typename Number>
 struct describe<Number, typename detail::void_if<dtype_of<Number>::value != dtype::user && !__is_class(Number)>::type> {
   static constexpr buffer of(const Number &one) noexcept { return {&one, 1}; }
 };
-template <typename Element, std::size_t N>
-struct describe<Element[N], void> {
-  static constexpr buffer of(const Element (&all)[N]) noexcept { return {&all[0], N}; }
+template <typename Element, std::size_t Size>
+struct describe<Element[Size], void> {
+  static constexpr buffer of(const Element (&all)[Size]) noexcept { return {&all[0], Size}; }
 };
 /// std::vector, std::array, std::span and their like.
 template <typename Container>

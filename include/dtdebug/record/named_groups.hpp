@@ -11,7 +11,8 @@ namespace dtdebug {
 inline namespace DTDEBUG_ABI {
 namespace record {
 
-/// Name → group, for the process. A name stays where it was put; one that finds no place near is searched for each time.
+/// Name → group, for the process. A name stays where it was put; one that finds no place near is searched for each
+/// time.
 struct name_table {
   static constexpr std::uint32_t size = 256;
   static constexpr std::uint32_t reach = 8;
@@ -42,7 +43,8 @@ inline std::uint16_t slot_at(std::uint64_t place) noexcept {
   return live ? slot : world::no_group;
 }
 
-/// Entry of a name in the table; `fresh` when the caller is to find or make its group. Null when there is no place near.
+/// Entry of a name in the table; `fresh` when the caller is to find or make its group. Null when there is no place
+/// near.
 inline std::uint64_t *entry_of(const char *name, bool &fresh) noexcept {
   const std::uint64_t key = name_key(name);
   fresh = false;
@@ -146,17 +148,16 @@ void name_group(const char *name, const char *label, Ranks... ranks) noexcept {
   const blackbox::identity &who = *record::box().who;
   const auto me = static_cast<std::int32_t>(who.rank);
   if constexpr (sizeof...(Ranks) == 0) {
-    record::detail::find_or_enter(
-        name, false, [&] { return record::detail::enter_name(name, label, nullptr, who.world_size, me); });
+    record::detail::find_or_enter(name, false,
+                                  [&] { return record::detail::enter_name(name, label, nullptr, who.world_size, me); });
   } else {
     const std::int32_t members[] = {static_cast<std::int32_t>(natural(ranks).value)...};
     std::int32_t my_index = -1;
     for (std::size_t i = 0; i < sizeof...(Ranks); ++i) {
       my_index = members[i] == me ? static_cast<std::int32_t>(i) : my_index;
     }
-    record::detail::find_or_enter(name, false, [&] {
-      return record::detail::enter_name(name, label, members, sizeof...(Ranks), my_index);
-    });
+    record::detail::find_or_enter(
+        name, false, [&] { return record::detail::enter_name(name, label, members, sizeof...(Ranks), my_index); });
   }
 }
 

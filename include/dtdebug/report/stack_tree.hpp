@@ -26,17 +26,36 @@ struct stack_node {
 namespace detail {
 
 /// A demangled name without its argument list: `trainer::train(trainer::options const&)` → `trainer::train`.
-inline std::string short_name(const std::string &function) {
+/// A lambda is named after the function that it stands in: `main::{lambda(int)#1}::operator()(int)` →
+/// `main::{lambda#1}`.
+inline std::string short_name(std::string function) {
+  for (std::size_t at = 0; (at = function.find("{lambda(", at)) != std::string::npos; ++at) {
+    const std::size_t number = function.find(")#", at);
+    const std::size_t end = function.find('}', at);
+    if (number == std::string::npos || end == std::string::npos || number > end) {
+      break;
+    }
+    function.erase(at + 7, number + 1 - (at + 7));
+    if (function.compare(function.find('}', at), 13, "}::operator()") == 0) {
+      return function.substr(0, function.find('}', at) + 1);
+    }
+  }
   const std::size_t from = function.rfind("operator(") != std::string::npos ? function.rfind("operator(") + 10 : 0;
   const std::size_t at = function.find('(', from);
   return at == std::string::npos || at == 0 || function.compare(0, 10, "(anonymous") == 0 ? function
                                                                                           : function.substr(0, at);
 }
 
+/// The qualified name alone: without the type that demangled templates begin with, arguments and template arguments.
+inline std::string qualified_name(const std::string &function) {
+  const std::string head = function.substr(0, function.find_first_of("(<"));
+  return head.substr(head.rfind(' ') == std::string::npos ? 0 : head.rfind(' ') + 1);
+}
+
 /// Frames that tell the reader nothing: how a program starts, and dtdebug's own.
 inline bool is_scaffolding(const model::frame &frame) {
   static constexpr const char *prefixes[] = {"_start", "__libc_start", "start_thread", "clone", "__clone"};
-  return frame.function.find("dtdebug::") != std::string::npos ||
+  return qualified_name(frame.function).rfind("dtdebug::", 0) == 0 ||
          std::any_of(std::begin(prefixes), std::end(prefixes),
                      [&frame](const char *prefix) { return frame.function.rfind(prefix, 0) == 0; });
 }

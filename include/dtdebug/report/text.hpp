@@ -129,8 +129,10 @@ private:
       put("where", "group " + verdict.group + (verdict.seq ? ", call #" + std::to_string(*verdict.seq) : "") +
                        (verdict.step ? ", step " + std::to_string(*verdict.step) : ""));
     }
-    put_side(verdict.ranks, verdict.detail.empty() ? verdict.op : verdict.detail, verdict.site, verdict.site_function,
-             red);
+    // On a circle there is nobody to be told apart from the others.
+    const bool has_sides = !verdict.with.empty() || !verdict.site.empty() || !verdict.detail.empty();
+    put_side(has_sides ? verdict.ranks : std::vector<std::int32_t>(),
+             verdict.detail.empty() ? verdict.op : verdict.detail, verdict.site, verdict.site_function, red);
     put_side(verdict.with, verdict.other_detail.empty() ? verdict.other : verdict.other_detail, verdict.other_site,
              verdict.other_function, bold);
     if (!verdict.fields.empty()) {

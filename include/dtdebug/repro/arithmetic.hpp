@@ -110,29 +110,54 @@ void reduce_as(redop operation, const input_list &inputs, unsigned char *out, st
   }
 }
 
+/// Calls `work` with the access of the type; false for a type that holds no numbers.
+template <typename Work>
+bool with_element(dtype type, const Work &work) {
+  switch (type) {
+  case dtype::i8: return work(plain_element<std::int8_t>()), true;
+  case dtype::u8: return work(plain_element<std::uint8_t>()), true;
+  case dtype::i16: return work(plain_element<std::int16_t>()), true;
+  case dtype::u16: return work(plain_element<std::uint16_t>()), true;
+  case dtype::i32: return work(plain_element<std::int32_t>()), true;
+  case dtype::u32: return work(plain_element<std::uint32_t>()), true;
+  case dtype::i64: return work(plain_element<std::int64_t>()), true;
+  case dtype::u64: return work(plain_element<std::uint64_t>()), true;
+  case dtype::f16: return work(narrow_element<format_f16, std::uint16_t>()), true;
+  case dtype::bf16: return work(narrow_element<format_bf16, std::uint16_t>()), true;
+  case dtype::f32: return work(plain_element<float>()), true;
+  case dtype::f64: return work(plain_element<double>()), true;
+  case dtype::f8e4m3: return work(narrow_element<format_f8e4m3, std::uint8_t>()), true;
+  case dtype::f8e5m2: return work(narrow_element<format_f8e5m2, std::uint8_t>()), true;
+  default: return false;
+  }
+}
+
 } // namespace detail
 
 /// out[i] = inputs[0][i] op inputs[1][i] op …, in this order, so that equal inputs give equal bits on every rank. `out`
 /// may not overlap an input. Linear in count × inputs.
 inline void reduce(dtype type, redop operation, const input_list &inputs, unsigned char *out, std::uint64_t count) {
-  using namespace detail;
-  switch (type) {
-  case dtype::i8: return reduce_as<plain_element<std::int8_t>>(operation, inputs, out, count);
-  case dtype::u8: return reduce_as<plain_element<std::uint8_t>>(operation, inputs, out, count);
-  case dtype::i16: return reduce_as<plain_element<std::int16_t>>(operation, inputs, out, count);
-  case dtype::u16: return reduce_as<plain_element<std::uint16_t>>(operation, inputs, out, count);
-  case dtype::i32: return reduce_as<plain_element<std::int32_t>>(operation, inputs, out, count);
-  case dtype::u32: return reduce_as<plain_element<std::uint32_t>>(operation, inputs, out, count);
-  case dtype::i64: return reduce_as<plain_element<std::int64_t>>(operation, inputs, out, count);
-  case dtype::u64: return reduce_as<plain_element<std::uint64_t>>(operation, inputs, out, count);
-  case dtype::f16: return reduce_as<narrow_element<format_f16, std::uint16_t>>(operation, inputs, out, count);
-  case dtype::bf16: return reduce_as<narrow_element<format_bf16, std::uint16_t>>(operation, inputs, out, count);
-  case dtype::f32: return reduce_as<plain_element<float>>(operation, inputs, out, count);
-  case dtype::f64: return reduce_as<plain_element<double>>(operation, inputs, out, count);
-  case dtype::f8e4m3: return reduce_as<narrow_element<format_f8e4m3, std::uint8_t>>(operation, inputs, out, count);
-  case dtype::f8e5m2: return reduce_as<narrow_element<format_f8e5m2, std::uint8_t>>(operation, inputs, out, count);
-  default: return;
-  }
+  detail::with_element(type, [&](auto access) { detail::reduce_as<decltype(access)>(operation, inputs, out, count); });
+}
+
+/// Stores a number as an element of the type, rounded as the type rounds; what an integer cannot hold becomes 0.
+inline void store_number(dtype type, unsigned char *to, double value) {
+  detail::with_element(type, [to, value](auto access) {
+    using wide = typename decltype(access)::wide;
+    if constexpr (std::is_floating_point_v<wide>) {
+      access.store(to, static_cast<wide>(value));
+    } else {
+      const bool fits = value >= static_cast<double>(std::numeric_limits<wide>::lowest()) &&
+                        value < static_cast<double>(std::numeric_limits<wide>::max());
+      access.store(to, fits ? static_cast<wide>(value) : wide{0});
+    }
+  });
+}
+
+inline double load_number(dtype type, const unsigned char *from) {
+  double value = 0;
+  detail::with_element(type, [from, &value](auto access) { value = static_cast<double>(access.load(from)); });
+  return value;
 }
 
 } // namespace repro

@@ -57,7 +57,8 @@ struct local_result {
 struct local_options {
   std::chrono::milliseconds deadline{60'000}; ///< then every rank that still runs is killed
   repro::line_sink on_line = repro::print_line;
-  /// Called in the parent every few milliseconds, with the ends so far. Returns false to kill what still runs.
+  /// Called in the parent every few milliseconds, with the ends so far, and once more when all have ended, while they
+  /// are zombies. Returns false to kill what still runs.
   std::function<bool(const std::vector<rank_end> &)> poll;
 };
 
@@ -235,6 +236,9 @@ private:
       }
       relay(tick_ms);
       note_ends();
+    }
+    if (options_.poll && !result_.stopped) {
+      options_.poll(result_.ranks);
     }
     // A grandchild may hold the pipes open: what the ranks themselves wrote is there already.
     relay(0);

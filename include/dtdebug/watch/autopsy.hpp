@@ -37,9 +37,10 @@ struct common_end {
 
 /// Gone without a word of its own, by the hand of a launcher, a shell or a kernel. A zombie still says which signal.
 inline bool was_killed(const model::rank_snapshot &rank) {
-  const bool from_outside = rank.signal == SIGKILL || rank.signal == SIGHUP || rank.signal == SIGINT ||
-                            rank.signal == SIGTERM || rank.signal == SIGQUIT;
-  return rank.life == model::liveness::vanished || (rank.life == model::liveness::crashed && from_outside);
+  const bool by_fault = rank.signal == SIGSEGV || rank.signal == SIGBUS || rank.signal == SIGFPE ||
+                        rank.signal == SIGILL || rank.signal == SIGABRT || rank.signal == SIGTRAP ||
+                        rank.signal == SIGSYS;
+  return rank.life == model::liveness::vanished || (rank.life == model::liveness::crashed && !by_fault);
 }
 
 inline common_end end_of(const model::job_snapshot &job) {

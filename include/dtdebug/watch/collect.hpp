@@ -30,12 +30,18 @@ std::string text_of(const char (&chars)[Size]) {
 /// Converts ticks of one rank to the clock of the job.
 class tick_clock {
 public:
-  tick_clock(const blackbox::identity &who, const blackbox::live_state &live, std::uint64_t job_start_mono)
+  /// `here`: the box is of this host and boot, so that its counter can be read now where there was no heartbeat yet.
+  tick_clock(const blackbox::identity &who, const blackbox::live_state &live, std::uint64_t job_start_mono, bool here)
       : ticks_(who.start_ticks), mono_(static_cast<double>(who.start_mono_ns)),
         job_(static_cast<double>(job_start_mono)) {
-    if (live.heartbeat_ticks > ticks_ && live.heartbeat_mono_ns > who.start_mono_ns) {
-      rate_ =
-          (static_cast<double>(live.heartbeat_mono_ns) - mono_) / static_cast<double>(live.heartbeat_ticks - ticks_);
+    std::uint64_t ticks = live.heartbeat_ticks;
+    std::uint64_t mono = live.heartbeat_mono_ns;
+    if (ticks <= ticks_ && here) {
+      ticks = os::ticks(os::has_steady_counter());
+      mono = os::monotonic_ns();
+    }
+    if (ticks > ticks_ && mono > who.start_mono_ns) {
+      rate_ = (static_cast<double>(mono) - mono_) / static_cast<double>(ticks - ticks_);
     }
   }
   model::time_ns operator()(std::uint64_t ticks) const {
@@ -50,7 +56,7 @@ private:
   std::uint64_t ticks_;
   double mono_;
   double job_;
-  double rate_ = 1.0; // until the first heartbeat: right where ticks are nanoseconds, and unused before
+  double rate_ = 1.0; // of a rank that died before its first heartbeat: right where ticks are nanoseconds
 };
 
 /// Reads one rank's file into a snapshot.
@@ -68,7 +74,7 @@ public:
       rank.missing_evidence.push_back("the file is cut off before its identity");
       return rank;
     }
-    const tick_clock clock(who, live, job_start_mono);
+    const tick_clock clock(who, live, job_start_mono, probe_);
     rank.rank = static_cast<std::int32_t>(who.rank);
     rank.world_size = static_cast<std::int32_t>(who.world_size);
     rank.host = text_of(who.host);
@@ -166,7 +172,6 @@ private:
     const std::uint64_t slots = std::min<std::uint64_t>(from_.count(blackbox::section_kind::groups), 65536);
     group_index_.assign(std::max<std::uint64_t>(slots, 1), 0);
     group_since_.assign(group_index_.size(), unreadable);
-    group_since_[0] = 0;
     for (std::uint64_t i = 1; i < slots; ++i) {
       blackbox::group_slot slot;
       if (!from_.group_at(i, slot)) {
@@ -206,6 +211,7 @@ private:
       group_since_[i] = slot.created_ticks;
       rank.groups.push_back(std::move(group));
     }
+    group_since_[0] = rank.groups.empty() ? unreadable : 0; // calls of no group are shown with the world
   }
 
   std::int32_t world_rank(const model::rank_snapshot &rank, std::uint32_t group, std::int32_t position) const {

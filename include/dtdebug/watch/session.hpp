@@ -307,9 +307,10 @@ inline void start(const start_options &options = {}) noexcept {
     }
     session.phase.store(1);
     __atomic_store_n(&hot.level, static_cast<std::uint32_t>(how.how_much), __ATOMIC_RELEASE);
-    if (how.rank == 0) {
-      watch::say("dtdebug: watching " + std::to_string(how.world_size) + " ranks, timeout " +
-                 std::to_string(how.timeout_ns / 1'000'000) + " ms, run directory " + how.directory + "\n");
+    if (how.rank == 0 && !how.quiet) {
+      watch::say((how.how_much >= level::watch ? "dtdebug: watching " : "dtdebug: recording ") +
+                 std::to_string(how.world_size) + " ranks, timeout " + std::to_string(how.timeout_ns / 1'000'000) +
+                 " ms, run directory " + how.directory + "\n");
     }
   } catch (const std::exception &error) {
     watch::say(std::string("dtdebug: off: ") + error.what() + "\n");

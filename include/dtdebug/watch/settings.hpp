@@ -35,6 +35,7 @@ struct settings {
   std::uint64_t timeout_ns = 60'000'000'000ULL;
   std::uint32_t ring_records = 4096;
   bool keep = false;
+  bool quiet = false;                             ///< no line at the start of a run
   std::vector<std::string> warnings;              ///< one line each
   std::map<std::string, std::string> environment; ///< the DTDEBUG_* that were set
 };
@@ -97,8 +98,8 @@ inline std::uint64_t parse_duration(const std::string &text) {
 /// one; the built-in value then stands.
 inline settings read_settings(const start_options &options) {
   settings out;
-  const std::vector<std::string> names = {"DTDEBUG_DIR",  "DTDEBUG_TIMEOUT", "DTDEBUG_ON_HANG",
-                                          "DTDEBUG_KEEP", "DTDEBUG_LEVEL",   "DTDEBUG_RING"};
+  const std::vector<std::string> names = {"DTDEBUG_DIR",   "DTDEBUG_TIMEOUT", "DTDEBUG_ON_HANG", "DTDEBUG_KEEP",
+                                          "DTDEBUG_LEVEL", "DTDEBUG_RING",    "DTDEBUG_LOG"};
   for (char **entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
@@ -128,6 +129,7 @@ inline settings read_settings(const start_options &options) {
   out.how_much = static_cast<level>(choice("DTDEBUG_LEVEL", {"off", "record", "watch", "verify"}, 2));
   out.action = static_cast<on_hang>(choice("DTDEBUG_ON_HANG", {"report", "abort", "hold"}, 0));
   out.keep = choice("DTDEBUG_KEEP", {"0", "1"}, 0) == 1;
+  out.quiet = choice("DTDEBUG_LOG", {"info", "quiet"}, 0) == 1;
   if (options.timeout_ms > 0) {
     out.timeout_ns = static_cast<std::uint64_t>(options.timeout_ms) * 1'000'000ULL;
   } else if (out.environment.count("DTDEBUG_TIMEOUT") != 0) {

@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace dtdebug {
@@ -127,6 +128,9 @@ private:
 
   void run() {
     ::pthread_setname_np(::pthread_self(), "dtdebug-watch");
+    // Ranks that spin on every core must not keep their watcher from running. Only for those who may; its helpers
+    // inherit it.
+    ::setpriority(PRIO_PROCESS, 0, -10);
     std::uint64_t told_to_end = 0;
     while (reasons.stop.load() == 0) {
       try {

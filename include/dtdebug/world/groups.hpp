@@ -54,8 +54,8 @@ inline bool make_room(const blackbox::box &in, blackbox::group_slot &slot, std::
       return false;
     }
     wanted = at + wanted > in.sizes.member_runs ? in.sizes.member_runs - at : wanted;
-  } while (!__atomic_compare_exchange_n(&in.live->member_runs, &at, at + wanted, true, __ATOMIC_RELAXED,
-                                        __ATOMIC_RELAXED));
+  } while (
+      !__atomic_compare_exchange_n(&in.live->member_runs, &at, at + wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   slot.first_run = static_cast<std::uint32_t>(at);
   __atomic_store_n(&slot.run_count, static_cast<std::uint32_t>(wanted), __ATOMIC_RELEASE);
   return true;
@@ -67,8 +67,8 @@ inline std::uint64_t claim_freed(const blackbox::box &in) noexcept {
     std::uint64_t oldest = 0;
     std::uint32_t first = 0;
     for (std::uint64_t i = world_group + 1U; i < in.sizes.groups; ++i) {
-      const bool freed = __atomic_load_n(&in.groups[i].state, __ATOMIC_ACQUIRE) ==
-                         static_cast<std::uint32_t>(slot_state::freed);
+      const bool freed =
+          __atomic_load_n(&in.groups[i].state, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(slot_state::freed);
       const std::uint32_t ordinal = __atomic_load_n(&in.groups[i].ordinal, __ATOMIC_RELAXED);
       if (freed && (oldest == 0 || ordinal < first)) {
         oldest = i;
@@ -76,9 +76,9 @@ inline std::uint64_t claim_freed(const blackbox::box &in) noexcept {
       }
     }
     auto freed = static_cast<std::uint32_t>(slot_state::freed);
-    if (oldest == 0 || __atomic_compare_exchange_n(&in.groups[oldest].state, &freed,
-                                                   static_cast<std::uint32_t>(slot_state::unused), false,
-                                                   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    if (oldest == 0 ||
+        __atomic_compare_exchange_n(&in.groups[oldest].state, &freed, static_cast<std::uint32_t>(slot_state::unused),
+                                    false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
       return oldest;
     }
   }

@@ -145,8 +145,7 @@ TEST_CASE("a file cut off at any length is refused or read up to there") {
     const read_error error = file.open();
     constexpr std::size_t fixed = offsetof(blackbox::header, sections);
     CHECK((error == read_error::none || error == read_error::too_short));
-    CHECK((error == read_error::too_short) ==
-          (length < fixed + head.section_count * sizeof(blackbox::section)));
+    CHECK((error == read_error::too_short) == (length < fixed + head.section_count * sizeof(blackbox::section)));
     if (error == read_error::none) {
       ++readable;
       const contents part = file.read();
@@ -173,7 +172,8 @@ TEST_CASE("no single changed byte makes the reader go wrong") {
     file.put(at, &bytes[at], 1);
   };
   for (std::size_t at = 0; at < sizeof(blackbox::header); ++at) {
-    for (const unsigned char value : {std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{0x7f}, std::uint8_t{0x80}, std::uint8_t{0xff}}) {
+    for (const unsigned char value :
+         {std::uint8_t{0}, std::uint8_t{1}, std::uint8_t{0x7f}, std::uint8_t{0x80}, std::uint8_t{0xff}}) {
       try_byte(at, value);
     }
   }
@@ -186,9 +186,22 @@ TEST_CASE("no single changed byte makes the reader go wrong") {
 TEST_CASE("no handful of changed words makes the reader go wrong") {
   const std::vector<unsigned char> bytes = a_black_box();
   std::mt19937_64 random(5);
-  const std::uint64_t interesting[] = {0,          1,          7,           64,        4095,       4096,
-                                       0x7fffffff, 0x80000000, 0xffffffff,  1ULL << 40, 1ULL << 63, UINT64_MAX,
-                                       UINT64_MAX - 7, bytes.size(), bytes.size() - 1, bytes.size() - 128};
+  const std::uint64_t interesting[] = {0,
+                                       1,
+                                       7,
+                                       64,
+                                       4095,
+                                       4096,
+                                       0x7fffffff,
+                                       0x80000000,
+                                       0xffffffff,
+                                       1ULL << 40,
+                                       1ULL << 63,
+                                       UINT64_MAX,
+                                       UINT64_MAX - 7,
+                                       bytes.size(),
+                                       bytes.size() - 1,
+                                       bytes.size() - 128};
   file_of file(bytes);
   for (int round = 0; round < 12'000; ++round) {
     std::size_t at[6];

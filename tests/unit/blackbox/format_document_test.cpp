@@ -19,7 +19,7 @@ namespace {
 
 std::vector<std::string> lines_of_document() {
   const std::string here = __FILE__;
-  std::ifstream file(here.substr(0, here.rfind("/tests/")) + "/docs/FORMAT.md");
+  std::ifstream file(here.substr(0, here.rfind('/')) + "/../../../docs/FORMAT.md");
   REQUIRE(file);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) {
@@ -140,8 +140,8 @@ TEST_CASE("the document says the version, the magic and the byte order mark") {
 
 TEST_CASE("the document has every kind of section with its number and entry") {
   const std::map<std::uint64_t, std::string> kinds = values_of("section_kind");
-  const char *names[] = {"identity", "live",     "groups",  "members", "sites", "labels",
-                         "strings",  "notes", "messages", "modules", "stacks",  "rings"};
+  const char *names[] = {"identity", "live",  "groups",   "members", "sites",  "labels",
+                         "strings",  "notes", "messages", "modules", "stacks", "rings"};
   REQUIRE(kinds.size() == std::size(names));
   for (std::size_t i = 0; i < std::size(names); ++i) {
     CHECK(kinds.at(i + 1) == names[i]);

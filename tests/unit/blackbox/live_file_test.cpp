@@ -21,8 +21,8 @@ namespace {
 
 /// A flag that a forked process sees.
 struct shared_flag {
-  std::uint32_t *word = static_cast<std::uint32_t *>(
-      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  std::uint32_t *word =
+      static_cast<std::uint32_t *>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   ~shared_flag() { ::munmap(word, 4096); }
   bool is_set() const { return __atomic_load_n(word, __ATOMIC_ACQUIRE) != 0; }
   void set() const { __atomic_store_n(word, 1U, __ATOMIC_RELEASE); }
@@ -173,6 +173,49 @@ TEST_CASE("every record and every split that the reader accepts of a running wri
   CHECK(refused > 0); // the writer did overtake the reader
 }
 
+TEST_CASE("a record that is overwritten or ended at this moment is refused or whole") {
+  const file_under_test file;
+  const shared_flag stop;
+  process writer([&] {
+    blackbox::ring_header *ring = blackbox::claim_ring(file.box);
+    for (std::uint64_t n = 0; !stop.is_set(); ++n) {
+      blackbox::set_state(blackbox::append(ring, record_of(n)), call_state::done, n + 5000);
+    }
+  });
+  blackbox::reader reader;
+  REQUIRE(reader.open(file.path.c_str()) == read_error::none);
+  std::uint64_t oldest = 0;
+  std::uint64_t newest = 0;
+  std::uint64_t broken = 0;
+  const std::uint64_t deadline = os::monotonic_ns() + 20'000'000'000ULL;
+  while ((oldest < 60'000 || newest < 60'000) && os::monotonic_ns() < deadline) {
+    blackbox::ring_header ring;
+    if (!reader.ring(0, ring) || ring.head < ring.capacity) {
+      continue;
+    }
+    const std::uint64_t first = ring.head - ring.capacity;
+    for (std::uint64_t ahead = 0; ahead < 12; ++ahead) { // the writer comes to these next
+      blackbox::record call;
+      if (reader.record_at(0, ring, first + ahead, call)) {
+        ++oldest;
+        broken += is_whole(call, first + ahead) ? 0U : 1U;
+      }
+    }
+    for (std::uint64_t ahead = 0; ahead < 12; ++ahead) { // and ends these, which it has begun since
+      blackbox::record call;
+      if (reader.record_at(0, ring, ring.head + ahead, call)) {
+        ++newest;
+        broken += is_whole(call, ring.head + ahead) ? 0U : 1U;
+      }
+    }
+  }
+  stop.set();
+  CHECK(writer.join() == 0);
+  CHECK(broken == 0);
+  CHECK(oldest >= 60'000);
+  CHECK(newest >= 60'000);
+}
+
 TEST_CASE("every note that the reader accepts of running writers is whole") {
   const file_under_test file;
   const shared_flag stop;
@@ -251,6 +294,10 @@ TEST_CASE("a group slot that is given away at this moment is never read as a mix
       if (!reader.group_at(i, group)) {
         continue;
       }
+      for (int pause = 0; pause < 20; ++pause) { // the writer gets on meanwhile
+        blackbox::identity who;
+        REQUIRE(reader.copy(section_kind::identity, 0, who));
+      }
       std::vector<std::int32_t> members;
       for (std::uint32_t run = 0; run < group.run_count; ++run) {
         blackbox::member_run part;
@@ -304,8 +351,7 @@ TEST_CASE("a file is refused until it is finished and read completely from then 
     if (error == read_error::none) {
       ++read;
       blackbox::identity who;
-      wrong += reader.copy(section_kind::identity, 0, who) && who.rank == 7 &&
-                       reader.count(section_kind::rings) == 4
+      wrong += reader.copy(section_kind::identity, 0, who) && who.rank == 7 && reader.count(section_kind::rings) == 4
                    ? 0U
                    : 1U;
     } else {

@@ -136,7 +136,8 @@ TEST_CASE("the header of every ring is backed by storage before any thread claim
   const recording_session session;
   const int fd = ::open(session.file.c_str(), O_RDONLY);
   for (std::uint32_t i = 0; i < record::box().sizes.rings; ++i) {
-    const auto at = static_cast<off_t>(reinterpret_cast<unsigned char *>(record::box().ring(i)) - record::box().file.base);
+    const auto at =
+        static_cast<off_t>(reinterpret_cast<unsigned char *>(record::box().ring(i)) - record::box().file.base);
     CHECK(::lseek(fd, at, SEEK_DATA) == at);
   }
   ::close(fd);
@@ -242,6 +243,15 @@ TEST_CASE("counts that look like the owner of older splits are not taken for the
     REQUIRE(file.record_at(0, ring, k, each));
     CHECK(file.splits_of(0, ring, each, sent, n, received, m, 64) == (k >= 8));
   }
+}
+
+TEST_CASE("a call between the two stores of its end is read as not ended") {
+  const recording_session session;
+  const record::record_ref ref = record::begin_call(0, sum_of(1));
+  ref.slot->left = 7;
+  CHECK(records_of(session).at(0).left == 0);
+  ref.slot->state = static_cast<std::uint8_t>(call_state::aborted);
+  CHECK(records_of(session).at(0).left == 7);
 }
 
 TEST_CASE("equal names have one id, different ones have different ids") {

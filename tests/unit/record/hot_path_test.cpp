@@ -16,19 +16,20 @@
 using namespace dtdebug;
 using namespace dtdebug::testing;
 
+// Sanitizers have an allocator, and make system calls, of their own.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define OWN_ALLOCATOR 0 // the sanitizer's own
+#define PLAIN_PROGRAM 0
 #endif
 #endif
-#if !defined(OWN_ALLOCATOR) && (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__))
-#define OWN_ALLOCATOR 0
+#if !defined(PLAIN_PROGRAM) && (defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__))
+#define PLAIN_PROGRAM 0
 #endif
-#if !defined(OWN_ALLOCATOR)
-#define OWN_ALLOCATOR 1
+#if !defined(PLAIN_PROGRAM)
+#define PLAIN_PROGRAM 1
 #endif
 
-#if OWN_ALLOCATOR
+#if PLAIN_PROGRAM
 namespace {
 thread_local std::uint64_t allocations = 0;
 }
@@ -79,7 +80,7 @@ void training_step(int n) {
   DT_DECISION("more", n);
 }
 
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if PLAIN_PROGRAM && defined(__x86_64__)
 /// From now on the calling process is killed by any system call but the one that ends it.
 void forbid_system_calls() {
   sock_filter rules[] = {
@@ -118,7 +119,7 @@ int without_system_calls(Work work) {
 
 } // namespace
 
-#if OWN_ALLOCATOR
+#if PLAIN_PROGRAM
 TEST_CASE("recording allocates nothing after a thread's first record") {
   const recording_session session;
   training_step(0);
@@ -132,7 +133,7 @@ TEST_CASE("recording allocates nothing after a thread's first record") {
 }
 #endif
 
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#if PLAIN_PROGRAM && defined(__x86_64__)
 TEST_CASE("recording makes no system call after a thread's first record") {
   const int status = without_system_calls([] {
     for (int i = 0; i < 20'000; ++i) {

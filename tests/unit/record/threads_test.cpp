@@ -204,8 +204,7 @@ TEST_CASE("threads that create and free groups at once never share a slot") {
         continue;
       }
       shared += owner[slot].exchange(id) != 0 ? 1U : 0U;
-      wrong_members +=
-          members_of(record::box(), slot) == std::vector<std::int32_t>(members, members + 4) ? 0U : 1U;
+      wrong_members += members_of(record::box(), slot) == std::vector<std::int32_t>(members, members + 4) ? 0U : 1U;
       shared += owner[slot].exchange(0) != id ? 1U : 0U;
       world::set_state(record::box(), slot, world::slot_state::freed);
     }

@@ -33,9 +33,7 @@ struct folder {
   }
 };
 
-void one_call() {
-  DT_SCOPE_COLLECTIVE(dtdebug::barrier("world"));
-}
+void one_call() { DT_SCOPE_COLLECTIVE(dtdebug::barrier("world")); }
 
 /// Exit status of a rank that starts a session, runs `loader` in a forked child between two calls, and ends. Above 100:
 /// the rank saw what it should not. `signal` is the one that ends the child, 0 for none.
@@ -46,7 +44,7 @@ int rank_with(const std::string &directory, int signal, Loader loader) {
   REQUIRE(rank >= 0);
   if (rank == 0) {
     record::the_session = {};
-    ::alarm(60);                          // a test that hangs ends
+    ::alarm(60); // a test that hangs ends
     std::freopen("/dev/null", "w", stdout);
     std::freopen("/dev/null", "w", stderr);
     ::signal(SIGABRT, SIG_DFL); // not the test framework's
@@ -75,7 +73,7 @@ int rank_with(const std::string &directory, int signal, Loader loader) {
     if (record::calls_so_far() != before + 1) {
       ::_exit(103);
     }
-    if (signal == 0 ? status != 0 : !WIFSIGNALED(status) || WTERMSIG(status) != signal) {
+    if (signal == 0 ? !WIFEXITED(status) : !WIFSIGNALED(status) || WTERMSIG(status) != signal) {
       ::_exit(104);
     }
     std::exit(0);

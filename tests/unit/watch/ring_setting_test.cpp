@@ -20,8 +20,12 @@ watch::settings with_ring(const char *value) {
 } // namespace
 
 TEST_CASE("a number of records is rounded up to a power of two") {
-  for (const auto &[text, records] :
-       {std::pair{"64", 64U}, {"65", 128U}, {"4096", 4096U}, {"5000", 8192U}, {"1048575", 1U << 20}, {"1048576", 1U << 20}}) {
+  for (const auto &[text, records] : {std::pair{"64", 64U},
+                                      {"65", 128U},
+                                      {"4096", 4096U},
+                                      {"5000", 8192U},
+                                      {"1048575", 1U << 20},
+                                      {"1048576", 1U << 20}}) {
     const watch::settings set = with_ring(text);
     CHECK(set.ring_records == records);
     CHECK(set.warnings.empty());

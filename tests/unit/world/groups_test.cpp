@@ -71,8 +71,8 @@ TEST_CASE("identities of a hundred thousand subsets are all different") {
 TEST_CASE("member lists come back as they were given") {
   const recording_session session;
   const std::vector<std::vector<std::int32_t>> lists = {
-      {},     {5},          {0, 1, 2, 3}, {0, 2, 4, 6}, {3, 2, 1, 0}, {0, 1, 8, 9, 16, 17}, {7, 7, 7},
-      {0, 9}, {1, 2, 4, 8}, {0, 1, 3, 4, 6, 7}};
+      {},        {5},    {0, 1, 2, 3}, {0, 2, 4, 6},      {3, 2, 1, 0}, {0, 1, 8, 9, 16, 17},
+      {7, 7, 7}, {0, 9}, {1, 2, 4, 8}, {0, 1, 3, 4, 6, 7}};
   for (const auto &members : lists) {
     CHECK(members_of(record::box(), add(1, members)) == members);
   }
