@@ -218,6 +218,8 @@ private:
   int system_error_ = 0;
 
   read_error check() noexcept {
+    head_ = header{}; // a file that is refused has no sections
+    header seen{};
     constexpr std::size_t fixed = offsetof(header, sections);
     if (file_.bytes < fixed) {
       return read_error::too_short;
@@ -225,31 +227,32 @@ private:
     // Before the rest: what is read below was complete when the writer set it.
     const auto *ready = reinterpret_cast<const std::uint64_t *>(file_.base + offsetof(header, ready));
     const bool finished = __atomic_load_n(ready, __ATOMIC_ACQUIRE) == 1;
-    std::memcpy(&head_, file_.base, fixed);
-    if (std::memcmp(head_.magic, file_magic, sizeof file_magic) != 0) {
+    std::memcpy(&seen, file_.base, fixed);
+    if (std::memcmp(seen.magic, file_magic, sizeof file_magic) != 0) {
       constexpr char untouched[sizeof file_magic] = {};
-      return std::memcmp(head_.magic, untouched, sizeof untouched) == 0 ? read_error::not_ready
+      return std::memcmp(seen.magic, untouched, sizeof untouched) == 0 ? read_error::not_ready
                                                                         : read_error::not_a_black_box;
     }
-    if (head_.endian != endian_tag) {
+    if (seen.endian != endian_tag) {
       return read_error::foreign_endian;
     }
-    if (head_.version > format_version) {
+    if (seen.version > format_version) {
       return read_error::newer_version;
     }
-    const std::size_t listed = head_.section_count < max_sections ? head_.section_count : max_sections;
+    const std::size_t listed = seen.section_count < max_sections ? seen.section_count : max_sections;
     if (file_.bytes < fixed + listed * sizeof(section)) {
       return read_error::too_short;
     }
-    head_.section_count = static_cast<std::uint32_t>(listed);
-    std::memcpy(head_.sections, file_.base + fixed, listed * sizeof(section));
+    seen.section_count = static_cast<std::uint32_t>(listed);
+    std::memcpy(seen.sections, file_.base + fixed, listed * sizeof(section));
     for (std::size_t i = 0; i < listed; ++i) {
       // Words of a section are read as aligned 64-bit words.
-      if (head_.sections[i].offset % 8 != 0 ||
-          (head_.sections[i].entry_bytes % 4 != 0 && head_.sections[i].entry_bytes != 1)) {
-        head_.sections[i].kind = 0;
+      if (seen.sections[i].offset % 8 != 0 ||
+          (seen.sections[i].entry_bytes % 4 != 0 && seen.sections[i].entry_bytes != 1)) {
+        seen.sections[i].kind = 0;
       }
     }
+    head_ = seen;
     return finished ? read_error::none : read_error::not_ready;
   }
 

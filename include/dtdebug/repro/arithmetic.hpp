@@ -1,10 +1,11 @@
-// Reductions on host memory, in every element type of the schedule language.
+// Reductions on host memory, in every element type that holds numbers.
 #pragma once
 
 #include <dtdebug/core/dtype.hpp>
 #include <dtdebug/repro/number_formats.hpp>
 
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,16 +20,35 @@ namespace repro {
 /// One member's elements; null stands for zeros.
 using input_list = std::vector<const unsigned char *>;
 
-/// True for the types and operations on which a reduction is defined here.
-constexpr bool is_reducible(dtype type) noexcept { return (type >= dtype::i8 && type <= dtype::f8e5m2); }
-constexpr bool is_supported(redop operation) noexcept { return operation >= redop::sum && operation <= redop::avg; }
+/// Whether a reduction of these is defined here: arithmetic on numbers (no order on complex ones), logic on integers
+/// and truth values, bits of integers. Pairs, types and operations of the program's own are not.
+constexpr bool can_reduce(dtype type, redop operation) noexcept {
+  const bool integer = type >= dtype::i8 && type <= dtype::u64;
+  const bool real = integer || (type >= dtype::f16 && type <= dtype::f80);
+  const bool complex = type == dtype::c64 || type == dtype::c128;
+  switch (operation) {
+  case redop::sum:
+  case redop::prod:
+  case redop::avg: return real || complex;
+  case redop::min:
+  case redop::max: return real;
+  case redop::logical_and:
+  case redop::logical_or:
+  case redop::logical_xor: return integer || type == dtype::boolean;
+  case redop::bit_and:
+  case redop::bit_or:
+  case redop::bit_xor: return integer;
+  default: return false;
+  }
+}
 
 namespace detail {
 
-/// How elements of one type are read and written. Floating-point types are combined as doubles and rounded once.
-template <typename Element>
+/// How elements of one type are read and written. Floating-point types are combined in at least double precision and
+/// rounded once. `Wide` is what they are combined as.
+template <typename Element, typename Wide = Element>
 struct plain_element {
-  using wide = std::conditional_t<std::is_floating_point_v<Element>, double, Element>;
+  using wide = Wide;
   static constexpr std::size_t size = sizeof(Element);
   static wide load(const unsigned char *from) noexcept {
     Element value{};
@@ -56,25 +76,50 @@ struct narrow_element {
   }
 };
 
-/// Integers wrap around; a NaN on any side of a minimum or maximum stays.
 template <typename Wide>
-Wide combine(redop operation, Wide a, Wide b) noexcept {
-  if constexpr (std::is_floating_point_v<Wide>) {
-    if (std::isnan(a) || std::isnan(b)) {
-      return std::numeric_limits<Wide>::quiet_NaN();
-    }
+inline constexpr bool is_complex = std::is_same_v<Wide, std::complex<double>>;
+
+/// Integers wrap around.
+template <typename Wide>
+Wide combine_integers(redop operation, Wide a, Wide b) noexcept {
+  const auto x = static_cast<std::uint64_t>(a); // not the own type: a product of short ones would overflow an int
+  const auto y = static_cast<std::uint64_t>(b);
+  switch (operation) {
+  case redop::min: return b < a ? b : a;
+  case redop::max: return a < b ? b : a;
+  case redop::prod: return static_cast<Wide>(x * y);
+  case redop::logical_and: return static_cast<Wide>(a != 0 && b != 0);
+  case redop::logical_or: return static_cast<Wide>(a != 0 || b != 0);
+  case redop::logical_xor: return static_cast<Wide>((a != 0) != (b != 0));
+  case redop::bit_and: return static_cast<Wide>(x & y);
+  case redop::bit_or: return static_cast<Wide>(x | y);
+  case redop::bit_xor: return static_cast<Wide>(x ^ y);
+  default: return static_cast<Wide>(x + y);
+  }
+}
+
+/// A NaN on any side of a minimum or maximum stays.
+template <typename Wide>
+Wide combine_reals(redop operation, Wide a, Wide b) noexcept {
+  if (std::isnan(a) || std::isnan(b)) {
+    return std::numeric_limits<Wide>::quiet_NaN();
   }
   switch (operation) {
   case redop::min: return b < a ? b : a;
   case redop::max: return a < b ? b : a;
-  default: break;
+  case redop::prod: return a * b;
+  default: return a + b;
   }
-  if constexpr (std::is_floating_point_v<Wide>) {
+}
+
+template <typename Wide>
+Wide combine(redop operation, Wide a, Wide b) noexcept {
+  if constexpr (std::is_integral_v<Wide>) {
+    return combine_integers(operation, a, b);
+  } else if constexpr (is_complex<Wide>) {
     return operation == redop::prod ? a * b : a + b;
   } else {
-    const auto x = static_cast<std::make_unsigned_t<Wide>>(a);
-    const auto y = static_cast<std::make_unsigned_t<Wide>>(b);
-    return static_cast<Wide>(operation == redop::prod ? x * y : x + y);
+    return combine_reals(operation, a, b);
   }
 }
 
@@ -82,12 +127,16 @@ Wide combine(redop operation, Wide a, Wide b) noexcept {
 template <typename Access>
 typename Access::wide average(const input_list &inputs, std::size_t offset) noexcept {
   using wide = typename Access::wide;
-  __extension__ using sum_type = std::conditional_t<std::is_floating_point_v<wide>, double, __int128>;
-  sum_type sum = 0;
+  __extension__ using sum_type = std::conditional_t<std::is_integral_v<wide>, __int128, wide>;
+  sum_type sum{};
   for (const unsigned char *input : inputs) {
-    sum += input != nullptr ? static_cast<sum_type>(Access::load(input + offset)) : sum_type{0};
+    sum += input != nullptr ? static_cast<sum_type>(Access::load(input + offset)) : sum_type{};
   }
-  return static_cast<wide>(sum / static_cast<sum_type>(inputs.size()));
+  if constexpr (is_complex<wide>) {
+    return sum / static_cast<double>(inputs.size());
+  } else {
+    return static_cast<wide>(sum / static_cast<sum_type>(inputs.size()));
+  }
 }
 
 template <typename Access>
@@ -96,7 +145,7 @@ void reduce_as(redop operation, const input_list &inputs, unsigned char *out, st
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::size_t offset = i * Access::size;
     const auto value = [offset](const unsigned char *input) {
-      return input != nullptr ? Access::load(input + offset) : wide{0};
+      return input != nullptr ? Access::load(input + offset) : wide{};
     };
     if (operation == redop::avg) {
       Access::store(out + offset, average<Access>(inputs, offset));
@@ -124,18 +173,22 @@ bool with_element(dtype type, const Work &work) {
   case dtype::u64: return work(plain_element<std::uint64_t>()), true;
   case dtype::f16: return work(narrow_element<format_f16, std::uint16_t>()), true;
   case dtype::bf16: return work(narrow_element<format_bf16, std::uint16_t>()), true;
-  case dtype::f32: return work(plain_element<float>()), true;
+  case dtype::f32: return work(plain_element<float, double>()), true;
   case dtype::f64: return work(plain_element<double>()), true;
   case dtype::f8e4m3: return work(narrow_element<format_f8e4m3, std::uint8_t>()), true;
   case dtype::f8e5m2: return work(narrow_element<format_f8e5m2, std::uint8_t>()), true;
+  case dtype::f80: return work(plain_element<long double>()), true;
+  case dtype::boolean: return work(plain_element<std::uint8_t>()), true;
+  case dtype::c64: return work(plain_element<std::complex<float>, std::complex<double>>()), true;
+  case dtype::c128: return work(plain_element<std::complex<double>>()), true;
   default: return false;
   }
 }
 
 } // namespace detail
 
-/// out[i] = inputs[0][i] op inputs[1][i] op …, in this order, so that equal inputs give equal bits on every rank. `out`
-/// may not overlap an input. Linear in count × inputs.
+/// out[i] = inputs[0][i] op inputs[1][i] op …, in this order, so that equal inputs give equal bits on every rank.
+/// `can_reduce` must hold. `out` may not overlap an input. Linear in count × inputs.
 inline void reduce(dtype type, redop operation, const input_list &inputs, unsigned char *out, std::uint64_t count) {
   detail::with_element(type, [&](auto access) { detail::reduce_as<decltype(access)>(operation, inputs, out, count); });
 }
@@ -144,19 +197,27 @@ inline void reduce(dtype type, redop operation, const input_list &inputs, unsign
 inline void store_number(dtype type, unsigned char *to, double value) {
   detail::with_element(type, [to, value](auto access) {
     using wide = typename decltype(access)::wide;
-    if constexpr (std::is_floating_point_v<wide>) {
-      access.store(to, static_cast<wide>(value));
-    } else {
+    if constexpr (std::is_integral_v<wide>) {
       const bool fits = value >= static_cast<double>(std::numeric_limits<wide>::lowest()) &&
-                        value < static_cast<double>(std::numeric_limits<wide>::max());
+                        value < static_cast<double>(std::numeric_limits<wide>::max()) + 1.0;
       access.store(to, fits ? static_cast<wide>(value) : wide{0});
+    } else {
+      access.store(to, static_cast<wide>(value));
     }
   });
 }
 
+/// The real part of a complex element.
 inline double load_number(dtype type, const unsigned char *from) {
   double value = 0;
-  detail::with_element(type, [from, &value](auto access) { value = static_cast<double>(access.load(from)); });
+  detail::with_element(type, [from, &value](auto access) {
+    using wide = typename decltype(access)::wide;
+    if constexpr (detail::is_complex<wide>) {
+      value = access.load(from).real();
+    } else {
+      value = static_cast<double>(access.load(from));
+    }
+  });
   return value;
 }
 

@@ -107,12 +107,17 @@ inline void excuse_the_killed(model::job_snapshot &job, const common_end &end) {
   }
 }
 
-/// In a job that moved until its last moment, a rank in its own code for which others wait did not hang: it was the
-/// first to die, and the launcher killed the others for it.
+/// In a job that moved until its last moment, a rank in its own code for which others wait did not hang. If ranks
+/// contradict each other besides, it was just on its way; else it was the first to die, and the launcher killed the
+/// others for it.
 inline void suspect_the_first(model::job_snapshot &job, model::diagnosis &found, const common_end &end,
                               const diagnose::options &options) {
-  if (!end.happened || !end.still_moved() || found.verdicts.empty() ||
-      found.verdicts.front().kind != "rank_stuck_host") {
+  const auto is_stuck = [](const model::verdict &v) { return v.kind == "rank_stuck_host"; };
+  if (!end.happened || !end.still_moved() || std::none_of(found.verdicts.begin(), found.verdicts.end(), is_stuck)) {
+    return;
+  }
+  if (!std::all_of(found.verdicts.begin(), found.verdicts.end(), is_stuck)) {
+    found.verdicts.erase(std::remove_if(found.verdicts.begin(), found.verdicts.end(), is_stuck), found.verdicts.end());
     return;
   }
   const std::vector<std::int32_t> awaited = end.first >= 0 ? std::vector<std::int32_t>{end.first} //

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include <fcntl.h>
@@ -200,15 +201,22 @@ private:
     }
   }
 
-  static std::uint64_t read_number(const std::string &path) {
-    char buffer[32] = "";
+  /// What a small file of the run directory says; "" when it is not there.
+  static std::string read_file(const std::string &path) {
+    std::string text;
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0) {
-      const ssize_t size = ::read(fd, buffer, sizeof buffer - 1);
-      buffer[size > 0 ? size : 0] = '\0';
+      char buffer[4096];
+      for (ssize_t size; (size = ::read(fd, buffer, sizeof buffer)) > 0 && text.size() < (1U << 20U);) {
+        text.append(buffer, static_cast<std::size_t>(size));
+      }
       ::close(fd);
     }
-    return std::strtoull(buffer, nullptr, 10);
+    return text;
+  }
+
+  static std::uint64_t read_number(const std::string &path) {
+    return std::strtoull(read_file(path).c_str(), nullptr, 10);
   }
 
   /// Alarm, freeze, barrier: all ranks of the host capture their stacks; the wait for them has a deadline.
@@ -339,10 +347,14 @@ private:
     return true;
   }
 
-  /// Tells the other ranks of the host: one line each, and the exit status if the job is to end.
+  /// Tells the other ranks of the host: one line each, the exit status if the job is to end, and what was published,
+  /// so that the next leader does not publish it again.
   void announce(const model::diagnosis &found) {
-    const std::string text = std::to_string(report::exit_status(found)) + "\n" + found.verdicts.front().kind + ": " +
-                             found.verdicts.front().headline + "\n";
+    std::string text = std::to_string(report::exit_status(found)) + "\n" + found.verdicts.front().kind + ": " +
+                       found.verdicts.front().headline + "\n";
+    for (const std::string &key : published_) {
+      text += key + "\n";
+    }
     replace_file(how_.directory + "/verdict", text);
     seen_report_ = text;
     reported_.store(1);
@@ -350,23 +362,22 @@ private:
   }
 
   void follow() {
-    const int fd = ::open((how_.directory + "/verdict").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) {
-      return;
-    }
-    char buffer[1024];
-    const ssize_t size = ::read(fd, buffer, sizeof buffer - 1);
-    ::close(fd);
-    const std::string text(buffer, size > 0 ? static_cast<std::size_t>(size) : 0);
-    const std::size_t line = text.find('\n');
-    if (size <= 0 || text == seen_report_ || line == std::string::npos) {
+    const std::string text = read_file(how_.directory + "/verdict");
+    if (text.empty() || text == seen_report_) {
       return;
     }
     seen_report_ = text;
     reported_.store(1);
-    published_.insert(text);
-    say("dtdebug: rank " + std::to_string(how_.rank) + ": " + text.substr(line + 1));
-    act(std::atoi(text.c_str()));
+    std::istringstream lines(text);
+    std::string status;
+    std::string headline;
+    std::getline(lines, status);
+    std::getline(lines, headline);
+    for (std::string key; std::getline(lines, key);) {
+      published_.insert(key);
+    }
+    say("dtdebug: rank " + std::to_string(how_.rank) + ": " + headline + "\n");
+    act(std::atoi(status.c_str()));
   }
 
   void act(int status) {

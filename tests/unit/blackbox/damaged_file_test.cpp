@@ -79,6 +79,7 @@ public:
     REQUIRE(::pwrite(fd_, bytes, size, static_cast<off_t>(at)) == static_cast<ssize_t>(size));
   }
   void put(std::size_t at, std::uint32_t word) { put(at, reinterpret_cast<const unsigned char *>(&word), sizeof word); }
+  const char *path() const { return path_.c_str(); }
   void cut(std::size_t bytes) { REQUIRE(::ftruncate(fd_, static_cast<off_t>(bytes)) == 0); }
   read_error open() const {
     blackbox::reader file;
@@ -289,6 +290,31 @@ TEST_CASE("a reader may be opened again and then reads the other file") {
   CHECK(read_everything(file).records == 64);
   CHECK(file.open("/nowhere") == read_error::cannot_open);
   CHECK(file.count(blackbox::section_kind::rings) == 0);
+}
+
+TEST_CASE("a reader that refused a file finds nothing in it") {
+  const std::vector<unsigned char> bytes = a_black_box();
+  file_of file(bytes);
+  file.put(offsetof(blackbox::header, section_count), 0xffffffffU); // of what is no header, any number may stand here
+  const auto finds_nothing = [&file](read_error expected) {
+    blackbox::reader refused;
+    CHECK(refused.open(file.path()) == expected);
+    for (std::uint32_t kind = 0; kind <= 64; ++kind) {
+      CHECK(refused.count(static_cast<blackbox::section_kind>(kind)) == 0);
+    }
+  };
+  file.put(0, 0x20202020U);
+  finds_nothing(read_error::not_a_black_box);
+  file.put(0, bytes.data(), 8);
+  file.put(offsetof(blackbox::header, endian), 0x04030201U);
+  finds_nothing(read_error::foreign_endian);
+  file.put(offsetof(blackbox::header, endian), blackbox::endian_tag);
+  file.put(offsetof(blackbox::header, version), blackbox::format_version + 1);
+  finds_nothing(read_error::newer_version);
+  file.put(offsetof(blackbox::header, version), blackbox::format_version);
+  const unsigned char untouched[8] = {};
+  file.put(0, untouched, sizeof untouched);
+  finds_nothing(read_error::not_ready);
 }
 
 TEST_CASE("entries of an older, shorter and of a newer, longer layout are read as far as both know them") {
