@@ -17,8 +17,8 @@ namespace dtdebug {
 inline namespace DTDEBUG_ABI {
 
 /// Forks `count` ranks, starts dtdebug in each (with -DDTDEBUG), and runs `body(world)` in each. Returns 0 when every
-/// rank ended well, else 1: a rank failed, or the deadline passed. See local_ranks for the rules; call it once, before
-/// any thread is started.
+/// rank ended well, else 1, and says which ranks did not, and how. See local_ranks for the rules: before any thread is
+/// started.
 template <typename Body>
 int run_ranks(int count, Body &&body, const local_options &options = {}) {
   repro::arena memory;
@@ -39,10 +39,7 @@ int run_ranks(int count, Body &&body, const local_options &options = {}) {
         body(world);
       },
       options);
-  if (result.deadline_passed) {
-    std::fprintf(stderr, "run_ranks: the deadline of %lld ms passed; the ranks that still ran were killed\n",
-                 static_cast<long long>(options.deadline.count()));
-  }
+  std::fputs(describe(result).c_str(), stderr);
   return result.ok() ? 0 : 1;
 }
 

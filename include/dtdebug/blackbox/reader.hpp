@@ -231,7 +231,7 @@ private:
     if (std::memcmp(seen.magic, file_magic, sizeof file_magic) != 0) {
       constexpr char untouched[sizeof file_magic] = {};
       return std::memcmp(seen.magic, untouched, sizeof untouched) == 0 ? read_error::not_ready
-                                                                        : read_error::not_a_black_box;
+                                                                       : read_error::not_a_black_box;
     }
     if (seen.endian != endian_tag) {
       return read_error::foreign_endian;

@@ -113,12 +113,25 @@ private:
   struct sigaction terminate_ {};
 };
 
-/// Body of a child. Leaves by ::exit, so that exit handlers run; never returns.
-template <typename Function>
-[[noreturn]] void run_rank(int rank, int size, Function &function) {
+/// Says to the child which rank of which job it is, in the words of torchrun. What another launcher said about this
+/// process is forgotten: its children are ranks of another job.
+inline void set_environment(int rank, int size, const std::string &job) {
+  for (const char *name :
+       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_MCA_ess_base_jobid",
+        "PMIX_NAMESPACE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "PMI_JOBID", "MPI_LOCALRANKID", "SLURM_PROCID",
+        "SLURM_NTASKS", "SLURM_LOCALID", "SLURM_JOB_ID"}) {
+    ::unsetenv(name);
+  }
   ::setenv("RANK", std::to_string(rank).c_str(), 1);
   ::setenv("LOCAL_RANK", std::to_string(rank).c_str(), 1);
   ::setenv("WORLD_SIZE", std::to_string(size).c_str(), 1);
+  ::setenv("LOCAL_WORLD_SIZE", std::to_string(size).c_str(), 1);
+  ::setenv("TORCHELASTIC_RUN_ID", job.c_str(), 1);
+}
+
+/// Body of a child. Leaves by ::exit, so that exit handlers run; never returns.
+template <typename Function>
+[[noreturn]] void run_rank(int rank, int size, Function &function) {
   int code = 0;
   try {
     if constexpr (std::is_void_v<std::invoke_result_t<Function &, int, int>>) {
@@ -204,6 +217,7 @@ private:
         ::close(other.descriptor());
       }
       ::setvbuf(stdout, nullptr, _IOLBF, 0); // a rank that is killed has said its last line
+      set_environment(rank, count, job_);
       run_rank(rank, count, function);
     }
     ::close(out[1]);
@@ -306,7 +320,14 @@ private:
     }
   }
 
+  /// Another one for each job of this process, so that their files never mix.
+  static std::string new_job() {
+    static int jobs = 0;
+    return "local-" + std::to_string(::getpid()) + "-" + std::to_string(++jobs);
+  }
+
   const local_options &options_;
+  const std::string job_ = new_job();
   local_result result_;
   std::vector<line_relay> relays_;
 };
@@ -316,12 +337,31 @@ private:
 
 /// Forks `count` ranks, runs `function(rank, size)` in each and waits for all of them. The function returns the exit
 /// code or nothing; the rank then leaves by ::exit. An exception that escapes is printed, the exit code is 70. RANK,
-/// LOCAL_RANK and WORLD_SIZE are set; output comes line by line with the rank in front; ranks die with this process;
-/// SIGINT and SIGTERM are passed on. Refuses, with `error` set, in a process that has other threads. Blocks up to the
-/// deadline.
+/// LOCAL_RANK, WORLD_SIZE and the like are set, with another job name for each call; output comes line by line with the
+/// rank in front; ranks die with this process; SIGINT and SIGTERM are passed on. Refuses, with `error` set, in a
+/// process that has other threads. Blocks up to the deadline.
 template <typename Function>
 local_result local_ranks(int count, Function &&function, const local_options &options = {}) {
   return repro::detail::local_job(options).run(count, function);
+}
+
+/// What went wrong, one line for each rank; "" when nothing did.
+inline std::string describe(const local_result &result) {
+  std::string out = result.error.empty() ? "" : result.error + "\n";
+  for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) {
+    const rank_end &end = result.ranks[rank];
+    const std::string who = "rank " + std::to_string(rank);
+    if (end.killed) {
+      out += who + (result.deadline_passed ? " was still running at the deadline and was killed\n" : " was killed\n");
+    } else if (end.signal != 0) {
+      const char *name = ::strsignal(end.signal);
+      out += who + " died by signal " + std::to_string(end.signal) +
+             (name != nullptr ? std::string(" (") + name + ")" : "") + "\n";
+    } else if (end.exit_code != 0) {
+      out += who + " exited with status " + std::to_string(end.exit_code) + "\n";
+    }
+  }
+  return out;
 }
 
 } // namespace DTDEBUG_ABI
