@@ -39,7 +39,7 @@ int run_ranks(int count, Body &&body, const local_options &options = {}) {
         body(world);
       },
       options);
-  std::fputs(describe(result).c_str(), stderr);
+  std::fputs(how_it_ended(result).c_str(), stderr);
   return result.ok() ? 0 : 1;
 }
 

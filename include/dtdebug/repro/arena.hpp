@@ -31,9 +31,13 @@ struct call_in_flight {
   redop reduce;
   std::int32_t rank;  ///< in the world
   std::int32_t index; ///< in the group
-  std::int32_t root;  ///< index in the group of the root; world rank of the peer for send and recv
+  std::int32_t root;  ///< index in the group of the root, or of the peer of a send or recv; any_rank
+  std::int32_t tag;   ///< of a message; any_tag
   std::uint32_t members;
-  std::uint64_t meeting;
+  std::uint64_t meeting; ///< of a message: 0 until the two ends have found each other
+  std::uint64_t group;   ///< of a message
+  std::uint64_t number;  ///< of a message: among those of its channel; of a wildcard receive: not used
+  std::uint64_t order;   ///< of posting, over all ranks
   std::uint64_t count;
   std::uint32_t element_size;
   std::uint64_t input;  ///< bytes of the input, or 0: zeros
@@ -79,6 +83,8 @@ public:
 
   std::uint32_t calls_in_use() const noexcept { return shared_->calls_in_use; }
   call_in_flight &call(std::uint32_t index) const noexcept { return calls()[index]; }
+  /// Another number for each call: 1, 2, …
+  std::uint64_t next_order() noexcept { return ++shared_->orders; }
 
   /// A free place; most_calls when there is none.
   std::uint32_t take_call() noexcept {
@@ -144,6 +150,7 @@ private:
   struct header {
     robust_mutex lock;
     std::uint32_t calls_in_use;
+    std::uint64_t orders;
     std::uint64_t heap_end;
     std::uint64_t free_blocks[64];
     std::uint32_t wake[most_ranks];

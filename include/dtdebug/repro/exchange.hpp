@@ -1,6 +1,7 @@
 // Where the calls of the ranks meet: a call returns when all members have started it and agree, else never.
 #pragma once
 
+#include <dtdebug/core/call_desc.hpp>
 #include <dtdebug/core/hash.hpp>
 #include <dtdebug/repro/transfer.hpp>
 
@@ -20,13 +21,22 @@ struct posted_call {
   dtype type = dtype::none;
   redop reduce = redop::none;
   std::int32_t index = 0; ///< of this rank in the group
-  std::int32_t root = -1; ///< index in the group; world rank of the peer for send and recv
+  std::int32_t root = no_rank; ///< index in the group of the root, or of the peer of a message; any_rank
+  std::int32_t tag = 0;        ///< of a message; any_tag
   std::uint32_t members = 1;
-  std::uint64_t meeting = 0; ///< equal on all that are to meet
+  std::uint64_t meeting = 0; ///< of a collective: equal on all that are to meet
+  std::uint64_t group = 0;   ///< of a message
+  std::uint64_t number = 0;  ///< of a message: 1 for the first of its group, ends and tag; 0 for a wildcard receive
   std::uint64_t count = 0;
   std::uint32_t element_size = 0;
   const void *input = nullptr;          ///< copied at once; null: zeros
   const std::int64_t *splits = nullptr; ///< members numbers sent, members numbers expected
+};
+
+/// Whom a receive met.
+struct received {
+  std::int32_t from = no_rank; ///< position in the group
+  std::int32_t tag = 0;
 };
 
 /// The rules of when calls agree are those of docs/SCHEDULES.md, "When a call returns". Thread-safe; a rank that is
@@ -48,7 +58,7 @@ public:
         tickets.push_back(enter(rank, call));
       }
       for (const ticket t : tickets) {
-        if (memory_.call(t).state == flight::started) {
+        if (memory_.call(t).state == flight::started && (!is_point_to_point(memory_.call(t).op) || find_partner(t))) {
           meet(memory_.call(t).meeting, to_wake);
         }
       }
@@ -62,12 +72,14 @@ public:
   }
 
   /// Blocks until the call is over, for ever if need be. Copies at most `capacity` bytes of what it received to `out`.
-  void wait(std::int32_t rank, ticket t, void *out, std::uint64_t capacity) {
+  /// The result means something for a receive only.
+  received wait(std::int32_t rank, ticket t, void *out, std::uint64_t capacity) {
     const std::uint32_t *word = memory_.wake_word(rank);
+    received met;
     for (;;) {
       const std::uint32_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-      if (take(t, out, capacity)) {
-        return;
+      if (take(t, out, capacity, met)) {
+        return met;
       }
       futex_wait(word, seen);
     }
@@ -86,7 +98,7 @@ public:
 private:
   arena &memory_;
 
-  bool take(ticket t, void *out, std::uint64_t capacity) {
+  bool take(ticket t, void *out, std::uint64_t capacity, received &met) {
     const robust_lock held(memory_.lock());
     const call_in_flight &c = memory_.call(t);
     if (c.state != flight::done) {
@@ -99,6 +111,7 @@ private:
         std::memset(out, 0, std::min(capacity, c.output_bytes));
       }
     }
+    met = {c.root, c.tag};
     memory_.free_call(t);
     return true;
   }
@@ -129,6 +142,10 @@ private:
     c.rank = rank;
     c.index = call.index;
     c.root = call.root;
+    c.tag = call.tag;
+    c.group = call.group;
+    c.number = call.number;
+    c.order = memory_.next_order();
     c.members = call.members;
     c.meeting = call.meeting;
     c.count = call.count;
@@ -142,6 +159,58 @@ private:
     }
     c.state = flight::started; // last: a rank that is killed before leaves a free place
     return t;
+  }
+
+  static bool is_wildcard(const call_in_flight &c) { return c.root == any_rank || c.tag == any_tag; }
+
+  /// The k-th send of a channel meets its k-th receive; a wildcard receive takes the earliest send that fits, and the
+  /// receives after it those that follow. Ends that have found each other stay together, even if they disagree.
+  static bool fit(const call_in_flight &send, const call_in_flight &receive) {
+    return send.group == receive.group && send.root == receive.index &&
+           (receive.root == any_rank || receive.root == send.index) &&
+           (receive.tag == any_tag || receive.tag == send.tag) &&
+           (is_wildcard(receive) || receive.number == send.number);
+  }
+
+  bool find_partner(ticket t) {
+    call_in_flight &mine = memory_.call(t);
+    if (mine.meeting != 0) {
+      return true; // found by the other end, in the same batch
+    }
+    call_in_flight *partner = nullptr;
+    for (std::uint32_t i = 0; i < memory_.calls_in_use(); ++i) {
+      call_in_flight &c = memory_.call(i);
+      const bool other_end = c.state == flight::started && is_point_to_point(c.op) && c.op != mine.op && c.meeting == 0;
+      if (other_end && (mine.op == op_kind::send ? fit(mine, c) : fit(c, mine)) &&
+          (partner == nullptr || c.order < partner->order)) {
+        partner = &c;
+      }
+    }
+    if (partner == nullptr) {
+      return false;
+    }
+    call_in_flight &send = mine.op == op_kind::send ? mine : *partner;
+    call_in_flight &receive = mine.op == op_kind::send ? *partner : mine;
+    if (is_wildcard(receive)) {
+      receive.root = send.index;
+      receive.tag = send.tag;
+      move_receives_up(send);
+    }
+    send.meeting = mix(mine.order, partner->order) | 1;
+    receive.meeting = send.meeting;
+    return true;
+  }
+
+  /// A wildcard took this message from the receives of its channel that wait already.
+  void move_receives_up(const call_in_flight &send) {
+    for (std::uint32_t i = 0; i < memory_.calls_in_use(); ++i) {
+      call_in_flight &c = memory_.call(i);
+      if (c.state == flight::started && c.op == op_kind::recv && c.meeting == 0 && !is_wildcard(c) &&
+          c.group == send.group && c.index == send.root && c.root == send.index && c.tag == send.tag &&
+          c.number >= send.number) {
+        ++c.number;
+      }
+    }
   }
 
   void meet(std::uint64_t meeting, std::set<std::int32_t> &to_wake) {

@@ -99,12 +99,9 @@ public:
       out.splits = tables.data();
     }
     if (is_point_to_point(call.op)) {
-      const bool sends = call.op == op_kind::send;
-      const auto from = static_cast<std::uint32_t>(sends ? index_ : call.root);
-      const auto to = static_cast<std::uint32_t>(sends ? call.root : index_);
-      const std::uint64_t number = messages_[{call.op, call.root, call.tag}]++;
-      const std::uint64_t ends = std::uint64_t{from} << 32U | to;
-      out.meeting = mix(mix(mix(id_, ends), static_cast<std::uint32_t>(call.tag)), number + 1);
+      out.group = id_;
+      out.tag = call.tag;
+      out.number = is_wildcard(call) ? 0 : ++messages_[{call.op, call.root, call.tag}];
     } else if (call.op == op_kind::group_create) {
       out.meeting = mix(id_, 0x6372656174650000);
     } else if (is_empty(call)) {
@@ -113,6 +110,20 @@ public:
       out.meeting = mix(id_, ++positions_);
     }
     return out;
+  }
+
+  static bool is_wildcard(const host_call &call) {
+    return call.op == op_kind::recv && (call.root == any_rank || call.tag == any_tag);
+  }
+
+  /// A wildcard receive is over: it was a message of this channel after all.
+  void resolve(const call_on_record &on_record, received met) {
+    ++messages_[{op_kind::recv, met.from, met.tag}];
+#if defined(DTDEBUG)
+    record::resolve_wildcard(on_record, met.from, met.tag);
+#else
+    static_cast<void>(on_record);
+#endif
   }
 
 #if defined(DTDEBUG)

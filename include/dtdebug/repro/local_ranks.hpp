@@ -345,9 +345,9 @@ local_result local_ranks(int count, Function &&function, const local_options &op
   return repro::detail::local_job(options).run(count, function);
 }
 
-/// What went wrong, one line for each rank; "" when nothing did.
-inline std::string describe(const local_result &result) {
-  std::string out = result.error.empty() ? "" : result.error + "\n";
+/// How ranks ended that did not end well, a line each; "" when all did. Does not repeat `error`.
+inline std::string how_it_ended(const local_result &result) {
+  std::string out;
   for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) {
     const rank_end &end = result.ranks[rank];
     const std::string who = "rank " + std::to_string(rank);
