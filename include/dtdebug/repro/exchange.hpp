@@ -20,7 +20,7 @@ struct posted_call {
   op_kind op = op_kind::none;
   dtype type = dtype::none;
   redop reduce = redop::none;
-  std::int32_t index = 0; ///< of this rank in the group
+  std::int32_t index = 0;      ///< of this rank in the group
   std::int32_t root = no_rank; ///< index in the group of the root, or of the peer of a message; any_rank
   std::int32_t tag = 0;        ///< of a message; any_tag
   std::uint32_t members = 1;
