@@ -157,6 +157,7 @@ private:
     if (call.splits != nullptr) {
       c.splits = copy_in(call.splits, 2 * sizeof(std::int64_t) * call.members);
     }
+    arena::in_order();
     c.state = flight::started; // last: a rank that is killed before leaves a free place
     return t;
   }

@@ -1,10 +1,10 @@
 // A communicator on host memory for minimal repro programs: real processes that really block, no library, no device.
 #pragma once
 
-#include <dtdebug/repro/host_group.hpp>
+#include <dtdebug/repro/call_check.hpp>
 
+#include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -46,8 +46,9 @@ constexpr dtype dtype_for() {
 
 /// All members of a communicator call the same things in the same order; a call in which they disagree never returns,
 /// as it would not in MPI or NCCL, and one that differs in what they do not check returns with wrong data. `root` and
-/// peers are positions in the communicator. Calls throw std::invalid_argument for ranks that do not exist and
-/// std::bad_alloc when the shared memory is used up. Not thread-safe. Copies are handles of one communicator.
+/// peers are positions in the communicator. Calls throw std::invalid_argument for what means nothing (ranks that do not
+/// exist, a bitwise reduction of floats) and std::bad_alloc when the shared memory is used up. Not thread-safe. Copies
+/// are handles of one communicator.
 class host_comm {
 public:
   host_comm(repro::exchange &with, repro::host_group &&group)
@@ -57,24 +58,30 @@ public:
   int size() const { return static_cast<int>(group_->members().size()); }
   const std::string &name() const { return group_->name(); }
 
-  /// Any call, decided at run time. Blocks until it is over.
-  void call(const repro::host_call &what) { together({what}); }
+  /// Any call, decided at run time. Blocks until it is over. The result tells a wildcard receive whom it met.
+  repro::received call(const repro::host_call &what) { return together({what}).front(); }
 
   /// Calls that start together, as between ncclGroupStart and ncclGroupEnd. Blocks until all are over.
-  void together(const std::vector<repro::host_call> &calls) {
-    std::vector<repro::call_on_record> on_record;
+  std::vector<repro::received> together(const std::vector<repro::host_call> &calls) {
+    for (const repro::host_call &c : calls) {
+      repro::check_call(c, *group_);
+    }
+    const std::vector<repro::call_on_record> on_record = begin(calls);
     std::vector<repro::posted_call> posted;
     std::vector<std::vector<std::int64_t>> tables(calls.size());
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      check(calls[i]);
-      on_record.push_back(group_->begin(calls[i]));
       posted.push_back(group_->post_form(calls[i], tables[i]));
     }
     const auto tickets = with_->post(group_->self(), posted);
+    std::vector<repro::received> met;
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      with_->wait(group_->self(), tickets[i], calls[i].out, calls[i].out_size);
+      met.push_back(with_->wait(group_->self(), tickets[i], calls[i].out, calls[i].out_size));
+      if (repro::host_group::is_wildcard(calls[i])) {
+        group_->resolve(on_record[i], met.back());
+      }
       group_->end(on_record[i]);
     }
+    return met;
   }
 
   void barrier(here at = here::is()) {
@@ -157,24 +164,88 @@ public:
     call(c);
   }
 
+  /// `splits` counts what goes to each member, `recv_splits` what comes from each; `out` holds the sum of the latter.
+  template <typename T>
+  void all_to_all_v(const T *data, const std::vector<std::int64_t> &splits, T *out,
+                    const std::vector<std::int64_t> &recv_splits, const char *label = nullptr, here at = here::is()) {
+    repro::host_call c = form<T>(op_kind::all_to_all_v, data, total(splits), out, total(recv_splits));
+    c.splits = splits;
+    c.recv_splits = recv_splits;
+    put(c, "all_to_all_v", label, at);
+    call(c);
+  }
+
+  /// Every member passes `count` elements of its own; `out` has room for `out_count`, the sum of all.
+  template <typename T>
+  void all_gather_v(const T *data, std::uint64_t count, T *out, std::uint64_t out_count, const char *label = nullptr,
+                    here at = here::is()) {
+    repro::host_call c = form<T>(op_kind::all_gather_v, data, count, out, out_count);
+    put(c, "all_gather_v", label, at);
+    call(c);
+  }
+
+  /// `out` has room for `out_count` elements on the root, the sum of all, and may be null elsewhere.
+  template <typename T>
+  void gather_v(const T *data, std::uint64_t count, T *out, std::uint64_t out_count, int root,
+                const char *label = nullptr, here at = here::is()) {
+    repro::host_call c = form<T>(op_kind::gather_v, data, count, out, out_count);
+    c.root = root;
+    put(c, "gather_v", label, at);
+    call(c);
+  }
+
+  /// In place: the combination of the members up to and including this one.
+  template <typename T>
+  void scan(T *data, std::uint64_t count, redop op, const char *label = nullptr, here at = here::is()) {
+    repro::host_call c = form<T>(op_kind::scan, data, count, data, count);
+    c.reduce = op;
+    put(c, "scan", label, at);
+    call(c);
+  }
+
+  /// In place: the combination of the members before this one; zeros on the first.
+  template <typename T>
+  void exscan(T *data, std::uint64_t count, redop op, const char *label = nullptr, here at = here::is()) {
+    repro::host_call c = form<T>(op_kind::exscan, data, count, data, count);
+    c.reduce = op;
+    put(c, "exscan", label, at);
+    call(c);
+  }
+
   /// Blocks until the receiver has come: nothing is buffered.
   template <typename T>
   void send(const T *data, std::uint64_t count, int to, int tag = 0, const char *label = nullptr,
             here at = here::is()) {
+    call(sending(data, count, to, tag, label, at));
+  }
+
+  /// `from` may be any_rank and `tag` any_tag; the result says whom it met.
+  template <typename T>
+  repro::received recv(T *data, std::uint64_t count, int from, int tag = 0, const char *label = nullptr,
+                       here at = here::is()) {
+    return call(receiving(data, count, from, tag, label, at));
+  }
+
+  /// A send for `together`.
+  template <typename T>
+  static repro::host_call sending(const T *data, std::uint64_t count, int to, int tag = 0, const char *label = nullptr,
+                                  here at = here::is()) {
     repro::host_call c = form<T>(op_kind::send, data, count, static_cast<T *>(nullptr), 0);
     c.root = to;
     c.tag = tag;
     put(c, "send", label, at);
-    call(c);
+    return c;
   }
 
+  /// A receive for `together`.
   template <typename T>
-  void recv(T *data, std::uint64_t count, int from, int tag = 0, const char *label = nullptr, here at = here::is()) {
+  static repro::host_call receiving(T *data, std::uint64_t count, int from, int tag = 0, const char *label = nullptr,
+                                    here at = here::is()) {
     repro::host_call c = form<T>(op_kind::recv, static_cast<const T *>(nullptr), count, data, count);
     c.root = from;
     c.tag = tag;
     put(c, "recv", label, at);
-    call(c);
+    return c;
   }
 
   /// A communicator of these members (positions in this one), who must all call it. Blocks until they have.
@@ -186,8 +257,7 @@ public:
       }
       world.push_back(group_->members()[static_cast<std::size_t>(member)]);
     }
-    const std::uint64_t ordinal = created_[{name, world}]++;
-    repro::host_group made(name, world, group_->self(), ordinal);
+    repro::host_group made(name, world, group_->self(), group_->next_child(name, world));
     if (made.index() < 0) {
       throw std::invalid_argument("host_comm::group: the calling rank is not among the members of " + name);
     }
@@ -220,7 +290,6 @@ public:
 private:
   repro::exchange *with_;
   std::shared_ptr<repro::host_group> group_;
-  std::map<std::pair<std::string, std::vector<std::int32_t>>, std::uint64_t> created_;
 
   template <typename T>
   static repro::host_call form(op_kind op, const T *in, std::uint64_t count, T *out, std::uint64_t out_count) {
@@ -240,16 +309,29 @@ private:
     c.label = label != nullptr ? label : "";
   }
 
-  void check(const repro::host_call &c) const {
-    const bool wants_rank = is_rooted(c.op) || is_point_to_point(c.op);
-    if (wants_rank && (c.root < 0 || c.root >= size())) {
-      throw std::invalid_argument(std::string("host_comm: ") + dtdebug::name(c.op) + ": " + name() + " has no rank " +
-                                  std::to_string(c.root));
+  static std::uint64_t total(const std::vector<std::int64_t> &table) {
+    std::uint64_t sum = 0;
+    for (const std::int64_t number : table) {
+      sum += static_cast<std::uint64_t>(number);
     }
-    if ((c.op == op_kind::reduce_scatter || c.op == op_kind::all_to_all) && c.count % group_->members().size() != 0) {
-      throw std::invalid_argument(std::string("host_comm: ") + dtdebug::name(c.op) + ": " + std::to_string(c.count) +
-                                  " elements do not divide among " + std::to_string(size()) + " members");
+    return sum;
+  }
+
+  /// Puts calls on record: one is entered at once, several are queued first and then entered together.
+  std::vector<repro::call_on_record> begin(const std::vector<repro::host_call> &calls) const {
+    std::vector<repro::call_on_record> out;
+    if (calls.size() == 1) {
+      out.push_back(group_->begin(calls.front()));
+      return out;
     }
+    const repro::batch_on_record together;
+    for (const repro::host_call &c : calls) {
+      out.push_back(group_->begin(c, call_state::queued));
+    }
+    for (const repro::call_on_record &c : out) {
+      group_->end(c, call_state::entered);
+    }
+    return out;
   }
 };
 

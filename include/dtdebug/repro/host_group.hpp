@@ -43,8 +43,21 @@ struct host_call {
 
 #if defined(DTDEBUG)
 using call_on_record = record::record_ref;
+
+/// Calls that begin while it lives belong together.
+class batch_on_record {
+public:
+  batch_on_record() noexcept { record::this_thread_slot.batch = ++record::this_thread_slot.batches; }
+  ~batch_on_record() { record::this_thread_slot.batch = 0; }
+  batch_on_record(const batch_on_record &) = delete;
+  batch_on_record &operator=(const batch_on_record &) = delete;
+};
 #else
 struct call_on_record {};
+class batch_on_record {
+public:
+  batch_on_record() noexcept {} // not trivial: a variable of it is used
+};
 #endif
 
 /// Not thread-safe: the thread that makes a rank's calls owns it.
@@ -68,6 +81,11 @@ public:
   std::uint64_t id() const { return id_; }
   std::uint16_t slot() const { return slot_; }
   void set_slot(std::uint16_t slot) { slot_ = slot; }
+
+  /// Tells groups apart that are created from this one with the same name and members. Calls of all members agree.
+  std::uint64_t next_child(const std::string &name, const std::vector<std::int32_t> &members) {
+    return mix(id_, children_[{name, members}]++);
+  }
 
   /// Position in the group of a world rank; -1 if it is no member.
   std::int32_t index_of(std::int32_t world_rank) const {
@@ -182,8 +200,8 @@ public:
     }
   }
 #else
-  call_on_record begin(const host_call &) const { return {}; }
-  static void end(const call_on_record &) {}
+  call_on_record begin(const host_call &, call_state = call_state::entered) const { return {}; }
+  static void end(const call_on_record &, call_state = call_state::done) {}
   void enter() {}
   void go_live() const {}
 #endif
@@ -198,6 +216,7 @@ private:
   std::uint64_t empty_calls_ = 0;
   std::uint16_t slot_ = 1; ///< the world's, until entered
   std::map<std::tuple<op_kind, std::int32_t, std::int32_t>, std::uint64_t> messages_;
+  std::map<std::pair<std::string, std::vector<std::int32_t>>, std::uint64_t> children_;
 };
 
 /// A group's creation: it returns when all members are in the creation of the same group, else never. `entered` is
