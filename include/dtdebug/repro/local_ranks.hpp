@@ -196,11 +196,13 @@ private:
       return;
     }
     const ::pid_t parent = ::getpid();
+    const ::pid_t group = result_.ranks.empty() ? 0 : result_.ranks.front().pid; // 0: the child's own
     const ::pid_t child = ::fork();
     if (child < 0) {
       fail("fork", out, err);
       return;
     }
+    ::setpgid(child, group); // here and there: nobody knows who comes first
     if (child == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (::getppid() != parent) {
@@ -216,7 +218,10 @@ private:
       for (const line_relay &other : relays_) {
         ::close(other.descriptor());
       }
-      ::setvbuf(stdout, nullptr, _IOLBF, 0); // a rank that is killed has said its last line
+      // By lines, so that a rank that is killed has said its last one. With a buffer of its own: without one, a stream
+      // that the parent had written to keeps room in which ends of lines wait.
+      static char lines[BUFSIZ];
+      ::setvbuf(stdout, lines, _IOLBF, sizeof lines);
       set_environment(rank, count, job_);
       run_rank(rank, count, function);
     }
@@ -297,8 +302,12 @@ private:
     }
   }
 
+  /// At one blow, by the process group: a rank that saw another one die first would report that as the cause.
   void kill_all() noexcept {
     note_ends();
+    if (!result_.ranks.empty()) {
+      ::kill(-result_.ranks.front().pid, SIGKILL);
+    }
     for (rank_end &rank : result_.ranks) {
       if (!rank.ended) {
         rank.killed = true;
@@ -338,8 +347,8 @@ private:
 /// Forks `count` ranks, runs `function(rank, size)` in each and waits for all of them. The function returns the exit
 /// code or nothing; the rank then leaves by ::exit. An exception that escapes is printed, the exit code is 70. RANK,
 /// LOCAL_RANK, WORLD_SIZE and the like are set, with another job name for each call; output comes line by line with the
-/// rank in front; ranks die with this process; SIGINT and SIGTERM are passed on. Refuses, with `error` set, in a
-/// process that has other threads. Blocks up to the deadline.
+/// rank in front. Ranks are a process group of their own and die with this process; SIGINT and SIGTERM are passed on.
+/// Refuses, with `error` set, in a process that has other threads. Blocks up to the deadline.
 template <typename Function>
 local_result local_ranks(int count, Function &&function, const local_options &options = {}) {
   return repro::detail::local_job(options).run(count, function);

@@ -28,6 +28,7 @@ struct capture_state {
   blackbox::stack_slot *slots = nullptr;
   std::uint32_t generation = 0;  ///< changes when a capture ends: a late answer then writes nothing
   int signal = 0;                ///< 0: not installed
+  std::uint32_t prepared = 0;    ///< slots below this are ready for an answer
   std::uint32_t crashed_tid = 0; ///< a thread whose stack at its fault stands in slot 0, to be kept
   sem_t answered;
 };
@@ -63,7 +64,8 @@ inline void on_capture_signal(int, siginfo_t *info, void *) noexcept {
   raw_stack stack;
   stack.capture();
   capture_state &state = the_capture;
-  if (__atomic_load_n(&state.generation, __ATOMIC_ACQUIRE) == generation) {
+  if (__atomic_load_n(&state.prepared, __ATOMIC_ACQUIRE) > index &&
+      __atomic_load_n(&state.generation, __ATOMIC_ACQUIRE) == generation) {
     stack.store(state.slots[index]);
     ::sem_post(&state.answered);
   }
@@ -154,6 +156,7 @@ inline std::uint32_t capture_all(blackbox::stack_slot *slots, std::uint32_t capa
   }
   const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
   const std::uint32_t generation = (__atomic_add_fetch(&state.generation, 1, __ATOMIC_ACQ_REL)) & 0xffffffffU;
+  __atomic_store_n(&state.prepared, 0, __ATOMIC_RELAXED);
   state.slots = slots;
   const std::uint32_t crashed = __atomic_load_n(&state.crashed_tid, __ATOMIC_ACQUIRE);
   std::uint32_t found = crashed != 0 ? 1 : 0;
@@ -165,6 +168,7 @@ inline std::uint32_t capture_all(blackbox::stack_slot *slots, std::uint32_t capa
     }
     slots[found] = blackbox::stack_slot{};
     detail::describe_thread(tid, slots[found]);
+    __atomic_store_n(&state.prepared, found + 1, __ATOMIC_RELEASE);
     siginfo_t info{};
     info.si_signo = state.signal;
     info.si_code = SI_QUEUE;

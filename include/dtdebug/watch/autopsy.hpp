@@ -47,7 +47,8 @@ inline common_end end_of(const model::job_snapshot &job) {
   common_end end;
   std::uint64_t earliest = UINT64_MAX;
   for (const model::rank_snapshot &rank : job.ranks) {
-    if (rank.life == model::liveness::alive || rank.life == model::liveness::stopped) {
+    if (rank.life == model::liveness::alive || rank.life == model::liveness::stopped ||
+        rank.life == model::liveness::ended_cleanly) {
       return {}; // who vanished did so alone
     }
     const bool own_word = rank.life == model::liveness::exited || rank.life == model::liveness::crashed;
@@ -89,7 +90,7 @@ inline bool was_paused_to_the_end(const model::rank_snapshot &rank) {
 /// gone was stopped; one whose process was gone long before the others is what they waited for.
 inline void excuse_the_killed(model::job_snapshot &job, const common_end &end) {
   for (model::rank_snapshot &rank : job.ranks) {
-    if (!was_killed(rank)) {
+    if (!end.happened || !was_killed(rank)) {
       continue;
     }
     const auto noted = end.died_at.find(rank.rank);

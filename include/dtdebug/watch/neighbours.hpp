@@ -5,6 +5,7 @@
 #include <dtdebug/record/session.hpp>
 #include <dtdebug/watch/liveness.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <map>
 #include <string>
@@ -12,6 +13,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,7 +24,8 @@ namespace watch {
 /// Waits for whichever comes first: a wake-up, the death of a neighbour, the end of a tick. Launchers kill the other
 /// ranks within milliseconds of the first death, so the survivors write down at once who was first. A neighbour is
 /// known by a process descriptor (pidfd_open(2), Linux 5.3), which no later process of the same number can take over;
-/// on older kernels deaths are found by the next look. Costs one descriptor per neighbour, at most `most`.
+/// on older kernels deaths are found by the next look. Costs one descriptor per neighbour, at most `most` and an eighth
+/// of what the process may open: the rest is the program's.
 class neighbours {
 public:
   static constexpr std::size_t most = 256;
@@ -56,7 +59,10 @@ public:
       return;
     }
     complete_ = true;
-    for (int rank = 0; rank < world_size && static_cast<std::size_t>(rank) < most; ++rank) {
+    rlimit files{};
+    const std::size_t allowed =
+        ::getrlimit(RLIMIT_NOFILE, &files) == 0 ? static_cast<std::size_t>(files.rlim_cur / 8) : 0;
+    for (int rank = 0; rank < world_size && static_cast<std::size_t>(rank) < std::min(most, allowed); ++rank) {
       if (rank != self && descriptors_.find(rank) == descriptors_.end() && !open_one(directory, rank)) {
         complete_ = false;
       }

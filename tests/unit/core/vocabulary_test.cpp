@@ -6,9 +6,11 @@
 
 #include <complex>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 using namespace dtdebug;
 
@@ -37,6 +39,65 @@ TEST_CASE("every number has one name, and numbers of a later version are unknown
   check_names<dtype>(dtype_count);
   check_names<redop>(redop_count);
   check_names<call_state>(9);
+}
+
+TEST_CASE("each dtype and each reduction has the name of its enumerator") {
+  const std::pair<dtype, const char *> types[] = {
+      {dtype::none, "none"},    {dtype::i8, "i8"},         {dtype::u8, "u8"},         {dtype::i16, "i16"},
+      {dtype::u16, "u16"},      {dtype::i32, "i32"},       {dtype::u32, "u32"},       {dtype::i64, "i64"},
+      {dtype::u64, "u64"},      {dtype::f16, "f16"},       {dtype::bf16, "bf16"},     {dtype::f32, "f32"},
+      {dtype::f64, "f64"},      {dtype::f8e4m3, "f8e4m3"}, {dtype::f8e5m2, "f8e5m2"}, {dtype::f80, "f80"},
+      {dtype::boolean, "bool"}, {dtype::c64, "c64"},       {dtype::c128, "c128"},     {dtype::pair, "pair"},
+      {dtype::user, "user"}};
+  for (const auto &[type, text] : types) {
+    CHECK(std::string(name(type)) == text);
+  }
+  CHECK(std::size(types) == dtype_count);
+  const std::pair<redop, const char *> reductions[] = {
+      {redop::none, "none"},        {redop::sum, "sum"},        {redop::prod, "prod"},
+      {redop::min, "min"},          {redop::max, "max"},        {redop::avg, "avg"},
+      {redop::logical_and, "land"}, {redop::logical_or, "lor"}, {redop::logical_xor, "lxor"},
+      {redop::bit_and, "band"},     {redop::bit_or, "bor"},     {redop::bit_xor, "bxor"},
+      {redop::min_loc, "minloc"},   {redop::max_loc, "maxloc"}, {redop::replace, "replace"},
+      {redop::user, "user"}};
+  for (const auto &[reduction, text] : reductions) {
+    CHECK(std::string(name(reduction)) == text);
+  }
+  CHECK(std::size(reductions) == redop_count);
+}
+
+TEST_CASE("each op has the name of its enumerator") {
+#define CHECK_NAME(op) CHECK(std::string(name(op_kind::op)) == #op)
+  CHECK_NAME(none);
+  CHECK_NAME(all_reduce);
+  CHECK_NAME(reduce);
+  CHECK_NAME(broadcast);
+  CHECK_NAME(all_gather);
+  CHECK_NAME(reduce_scatter);
+  CHECK_NAME(gather);
+  CHECK_NAME(scatter);
+  CHECK_NAME(all_to_all);
+  CHECK_NAME(all_to_all_v);
+  CHECK_NAME(all_gather_v);
+  CHECK_NAME(barrier);
+  CHECK_NAME(send);
+  CHECK_NAME(recv);
+  CHECK_NAME(scan);
+  CHECK_NAME(exscan);
+  CHECK_NAME(gather_v);
+  CHECK_NAME(scatter_v);
+  CHECK_NAME(reduce_scatter_v);
+  CHECK_NAME(neighbor_exchange);
+  CHECK_NAME(group_create);
+  CHECK_NAME(group_free);
+  CHECK_NAME(probe);
+  CHECK_NAME(wait);
+  CHECK_NAME(group_start);
+  CHECK_NAME(group_end);
+  CHECK_NAME(init);
+  CHECK_NAME(finalize);
+  CHECK_NAME(graph_launch);
+#undef CHECK_NAME
 }
 
 TEST_CASE("a dtype is as large as the type it stands for") {
