@@ -82,8 +82,9 @@ inline constexpr bool is_complex = std::is_same_v<Wide, std::complex<double>>;
 /// Integers wrap around.
 template <typename Wide>
 Wide combine_integers(redop operation, Wide a, Wide b) noexcept {
-  const auto x = static_cast<std::uint64_t>(a); // not the own type: a product of short ones would overflow an int
-  const auto y = static_cast<std::uint64_t>(b);
+  // 64 bits: a product of two short ones would overflow an int.
+  const std::uint64_t x = static_cast<std::make_unsigned_t<Wide>>(a);
+  const std::uint64_t y = static_cast<std::make_unsigned_t<Wide>>(b);
   switch (operation) {
   case redop::min: return b < a ? b : a;
   case redop::max: return a < b ? b : a;

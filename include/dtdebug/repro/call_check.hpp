@@ -4,9 +4,11 @@
 #include <dtdebug/repro/arithmetic.hpp>
 #include <dtdebug/repro/host_group.hpp>
 
-#include <numeric>
+#include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace dtdebug {
 inline namespace DTDEBUG_ABI {
@@ -20,6 +22,14 @@ namespace detail {
 /// One count for each member.
 inline bool is_table(const std::vector<std::int64_t> &table, std::size_t members) {
   return table.size() == members && std::all_of(table.begin(), table.end(), [](std::int64_t n) { return n >= 0; });
+}
+
+inline std::uint64_t total(const std::vector<std::int64_t> &table) {
+  std::uint64_t sum = 0;
+  for (const std::int64_t number : table) {
+    sum += static_cast<std::uint64_t>(number);
+  }
+  return sum;
 }
 
 constexpr bool is_known(op_kind op) noexcept {
@@ -49,8 +59,7 @@ inline void check_data(const host_call &call, const host_group &group) {
            std::to_string(call.count) + " elements do not divide among " + std::to_string(members) + " members");
   }
   if (call.op == op_kind::all_to_all_v &&
-      (!is_table(call.splits, members) || !is_table(call.recv_splits, members) ||
-       std::accumulate(call.splits.begin(), call.splits.end(), std::uint64_t{0}) != call.count)) {
+      (!is_table(call.splits, members) || !is_table(call.recv_splits, members) || total(call.splits) != call.count)) {
     refuse(call, group, "both tables need one count for each member, and those sent must add up to the count passed");
   }
 }

@@ -168,7 +168,8 @@ public:
   template <typename T>
   void all_to_all_v(const T *data, const std::vector<std::int64_t> &splits, T *out,
                     const std::vector<std::int64_t> &recv_splits, const char *label = nullptr, here at = here::is()) {
-    repro::host_call c = form<T>(op_kind::all_to_all_v, data, total(splits), out, total(recv_splits));
+    repro::host_call c =
+        form<T>(op_kind::all_to_all_v, data, repro::detail::total(splits), out, repro::detail::total(recv_splits));
     c.splits = splits;
     c.recv_splits = recv_splits;
     put(c, "all_to_all_v", label, at);
@@ -307,14 +308,6 @@ private:
     c.line = at.line;
     c.text = text;
     c.label = label != nullptr ? label : "";
-  }
-
-  static std::uint64_t total(const std::vector<std::int64_t> &table) {
-    std::uint64_t sum = 0;
-    for (const std::int64_t number : table) {
-      sum += static_cast<std::uint64_t>(number);
-    }
-    return sum;
   }
 
   /// Puts calls on record: one is entered at once, several are queued first and then entered together.

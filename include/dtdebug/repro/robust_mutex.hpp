@@ -1,4 +1,4 @@
-// A lock between processes that outlives the death of its holder, and the same lock as a sign of life.
+// A lock between processes that outlives the death of its holder.
 #pragma once
 
 #include <dtdebug/core/config.hpp>
@@ -34,15 +34,6 @@ struct robust_mutex {
     }
   }
   void unlock() noexcept { ::pthread_mutex_unlock(&native); }
-
-  /// For a mutex that a process holds all its life: whether it has died. The first to find out makes the answer final.
-  bool holder_died() noexcept {
-    const int answer = ::pthread_mutex_trylock(&native);
-    if (answer == 0 || answer == EOWNERDEAD) {
-      ::pthread_mutex_unlock(&native); // not made consistent: ENOTRECOVERABLE from now on
-    }
-    return answer == EOWNERDEAD || answer == ENOTRECOVERABLE;
-  }
 };
 
 /// Holds a robust_mutex to the end of the scope.
