@@ -8,6 +8,7 @@
 #include <csignal>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <unistd.h>
@@ -31,6 +32,7 @@ struct common_end {
   std::map<std::int32_t, model::time_ns> died_at; ///< where a neighbour noted a death
   std::int32_t first = -1;                        ///< whose death was noted first
   bool deaths_watched = false;                    ///< neighbours would have noted a death
+  bool others_ended = false;                      ///< ranks came to a clean end before, or at the same time
 
   bool still_moved() const { return last_beat - last_move <= one_event_ns; }
 };
@@ -46,14 +48,20 @@ inline bool was_killed(const model::rank_snapshot &rank) {
 inline common_end end_of(const model::job_snapshot &job) {
   common_end end;
   std::uint64_t earliest = UINT64_MAX;
+  model::time_ns first_silence = INT64_MAX; // of those killed
+  model::time_ns last_clean_end = model::never;
   for (const model::rank_snapshot &rank : job.ranks) {
-    if (rank.life == model::liveness::alive || rank.life == model::liveness::stopped ||
-        rank.life == model::liveness::ended_cleanly) {
+    if (rank.life == model::liveness::alive || rank.life == model::liveness::stopped) {
       return {}; // who vanished did so alone
+    }
+    if (rank.life == model::liveness::ended_cleanly) {
+      end.others_ended = true;
+      last_clean_end = std::max(last_clean_end, rank.ended >= 0 ? rank.ended : INT64_MAX);
     }
     const bool own_word = rank.life == model::liveness::exited || rank.life == model::liveness::crashed;
     if (was_killed(rank)) {
       end.happened = true;
+      first_silence = std::min(first_silence, rank.heartbeat);
     } else if (own_word && rank.ended >= 0 && (end.first_word == model::never || rank.ended < end.first_word)) {
       end.first_word = rank.ended;
     }
@@ -74,6 +82,9 @@ inline common_end end_of(const model::job_snapshot &job) {
         }
       }
     }
+  }
+  if (end.others_ended && end.happened && last_clean_end - first_silence > one_event_ns) {
+    return {}; // others lived on after it and came to their end
   }
   return end;
 }
@@ -139,6 +150,20 @@ inline void suspect_the_first(model::job_snapshot &job, model::diagnosis &found,
   }
 }
 
+/// The verdicts on a job of which some or all ranks are dead; writes into it how they are taken to have ended.
+inline model::diagnosis judge_the_dead(model::job_snapshot &job, const diagnose::options &options) {
+  const common_end end = end_of(job);
+  model::job_snapshot as_found = job;
+  excuse_the_killed(job, end);
+  model::diagnosis found = diagnose::diagnose(job, options);
+  suspect_the_first(job, found, end, options);
+  if (found.verdicts.empty() && end.others_ended) { // nothing else was wrong: then the deaths are
+    job = std::move(as_found);
+    found = diagnose::diagnose(job, options);
+  }
+  return found;
+}
+
 } // namespace detail
 
 /// What the files of a run directory say.
@@ -162,10 +187,7 @@ inline autopsy examine(job_collector &files) {
   options.settled = std::none_of(result.job.ranks.begin(), result.job.ranks.end(), [](const auto &rank) {
     return rank.life == model::liveness::alive || rank.life == model::liveness::stopped;
   });
-  const detail::common_end end = detail::end_of(result.job);
-  detail::excuse_the_killed(result.job, end);
-  result.found = diagnose::diagnose(result.job, options);
-  detail::suspect_the_first(result.job, result.found, end, options);
+  result.found = detail::judge_the_dead(result.job, options);
   return result;
 }
 

@@ -56,8 +56,9 @@ inline void publish(const std::string &directory, const model::job_snapshot &job
   options.color = ::isatty(STDERR_FILENO) != 0;
   std::string text = report::text_report(job, found, options);
   options.color = false;
-  const int json_error = replace_file(directory + "/report.json", report::json_report(job, found));
+  // report.json last: where programs find it, report.txt is there too.
   const int text_error = replace_file(directory + "/report.txt", report::text_report(job, found, options));
+  const int json_error = replace_file(directory + "/report.json", report::json_report(job, found));
   if (json_error != 0 || text_error != 0) {
     text += "dtdebug: the report could not be written to " + directory + ": " +
             std::strerror(json_error != 0 ? json_error : text_error) + "\n";

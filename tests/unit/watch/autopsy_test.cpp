@@ -50,11 +50,7 @@ struct dead_job {
   std::vector<model::verdict> judge() {
     diagnose::options options;
     options.settled = true;
-    const watch::detail::common_end how = watch::detail::end_of(b.job);
-    watch::detail::excuse_the_killed(b.job, how);
-    model::diagnosis found = diagnose::diagnose(b.job, options);
-    watch::detail::suspect_the_first(b.job, found, how, options);
-    return found.verdicts;
+    return watch::detail::judge_the_dead(b.job, options).verdicts;
   }
 };
 
@@ -152,6 +148,31 @@ TEST_CASE("a rank that vanished while others came to their clean end did so alon
   }
   const auto v = job.judge();
   REQUIRE(!v.empty());
+  CHECK(v[0].kind == "rank_crashed");
+  CHECK(v[0].ranks == ranks{3});
+}
+
+TEST_CASE("ranks killed after another had come to its clean end are judged as they stood") {
+  for (const model::time_ns ended : {2 * second, 20 * second, 20 * second + second / 100}) {
+    dead_job job(1 * second, 20 * second);
+    job.b.at(3).life = liveness::ended_cleanly;
+    job.b.at(3).ended = ended;
+    const auto v = job.judge();
+    REQUIRE(!v.empty());
+    CHECK(v[0].kind == "missing_call");
+    CHECK(v[0].ranks == ranks{3});
+  }
+}
+
+TEST_CASE("a rank killed in its own code just before the clean end of the others is the finding") {
+  dead_job job(20 * second, 20 * second);
+  for (const std::int32_t r : {0, 1, 2}) {
+    job.b.at(r).life = liveness::ended_cleanly;
+    job.b.at(r).ended = 20 * second + second / 5;
+    job.b.at(r).calls.pop_back();
+  }
+  const auto v = job.judge();
+  REQUIRE(v.size() == 1);
   CHECK(v[0].kind == "rank_crashed");
   CHECK(v[0].ranks == ranks{3});
 }
