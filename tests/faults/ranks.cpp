@@ -2,6 +2,7 @@
 // really block. The driver starts as many processes as it likes and then hurts them.
 //
 // usage: ranks FILE STEPS [hang-rank=R] [hang-step=S] [block-signals] [fork-children] [ask-step=S] [exit-rank=R]
+// [return-rank=R]
 #include <dtdebug/dtdebug.hpp>
 
 #include <atomic>
@@ -95,6 +96,9 @@ int main(int count, char **arguments) {
     }
     if (rank == option(count, arguments, "exit-rank") && step == option(count, arguments, "hang-step")) {
       std::exit(3);
+    }
+    if (rank == option(count, arguments, "return-rank") && step == option(count, arguments, "hang-step")) {
+      return 0;
     }
     if (rank == option(count, arguments, "hang-rank") && step == option(count, arguments, "hang-step")) {
       sit_in_the_loader();

@@ -182,11 +182,8 @@ def all_but_one_killed():
     job.first("rank_crashed", [0, 1, 3])
 
 
-def killed_as_a_whole():
-    """All ranks of a hung job die by SIGKILL: the files alone give the verdict that the live job gave."""
-    job = Job("hang-rank=2", "hang-step=10")
-    yield job
-    live = job.first("rank_stuck_host", [2])
+def killed_as_it_stood(job, live):
+    """Kills all ranks: the files alone must give the verdict of the live job. Returns the report made of the files."""
     for rank in range(WORLD):
         job.kill(rank)
     job.wait()
@@ -194,7 +191,22 @@ def killed_as_a_whole():
     for key in ("kind", "ranks", "with", "group", "seq", "site", "other_site"):
         require(dead["verdicts"][0].get(key) == live["verdicts"][0].get(key), f"{key} differs in the files")
     require(status == 11, f"exit status {status} of dtdebug report, expected 11")
+    return dead
+
+
+def killed_as_a_whole():
+    """All ranks of a hung job die by SIGKILL: the files alone give the verdict that the live job gave."""
+    job = Job("hang-rank=2", "hang-step=10")
+    yield job
+    dead = killed_as_it_stood(job, job.first("rank_stuck_host", [2]))
     require("sit_in_the_loader" in json.dumps(dead), "no stack of the stuck rank in the files")
+
+
+def killed_after_one_had_ended():
+    """One rank ends early, the others wait and are killed: the files do not blame those killed."""
+    job = Job("return-rank=3", "hang-step=10")
+    yield job
+    killed_as_it_stood(job, job.first("missing_call", [3]))
 
 
 def abort_on_hang():
@@ -367,9 +379,9 @@ def no_proc():
 
 
 CASES = [leader_killed, coordinator_killed_in_the_middle_of_a_diagnosis, leader_stopped, all_but_one_killed,
-         killed_as_a_whole, abort_on_hang, hold_on_hang, clean_end_leaves_nothing, children_are_not_ranks,
-         exit_in_the_middle, blocked_signals, request_by_signal, request_by_macro, directory_under_a_file,
-         read_only_directory, file_size_limit, no_more_files, disk_full, no_proc]
+         killed_as_a_whole, killed_after_one_had_ended, abort_on_hang, hold_on_hang, clean_end_leaves_nothing,
+         children_are_not_ranks, exit_in_the_middle, blocked_signals, request_by_signal, request_by_macro,
+         directory_under_a_file, read_only_directory, file_size_limit, no_more_files, disk_full, no_proc]
 
 
 def main():
