@@ -402,8 +402,8 @@ def main():
             for job in case():
                 jobs.append(job)
             result = "ok"
-        except Failure as failure:
-            result = f"FAIL: {failure}"
+        except Exception as failure:  # whatever it is, the jobs must be ended, and the other cases must run
+            result = f"FAIL: {failure}" if isinstance(failure, Failure) else f"FAIL: {failure!r}"
             failed += 1
         print(f"{case.__name__:50} {time.monotonic() - start:6.2f} s  {result}", flush=True)
         if result != "ok" and options.verbose:

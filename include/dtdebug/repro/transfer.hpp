@@ -48,11 +48,8 @@ private:
 
   byte_list part(std::size_t member, std::uint64_t from, std::uint64_t size) const {
     const call_in_flight &c = *calls_[member];
-    byte_list out(size);
-    if (const unsigned char *data = data_of(c)) {
-      std::memcpy(out.data(), data + from, size);
-    }
-    return out;
+    const unsigned char *data = data_of(c);
+    return data != nullptr ? byte_list(data + from, data + from + size) : byte_list(size);
   }
   byte_list all_of(std::size_t member) const { return part(member, 0, size_of_input(*calls_[member])); }
 
