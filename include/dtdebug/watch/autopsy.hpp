@@ -23,16 +23,20 @@ namespace detail {
 /// kill the rest of a job within milliseconds, and a machine under load delays both.
 inline constexpr model::time_ns one_event_ns = 1'000'000'000;
 
+/// A watchdog that got no processor, or was busy with a report, is silent as well, but not for so long.
+inline constexpr model::time_ns long_silence_ns = 5'000'000'000;
+
 /// How a job that nobody survived came to its end.
 struct common_end {
-  bool happened = false;                          ///< no rank lives, and some left no last word
-  model::time_ns last_beat = 0;                   ///< of the rank whose heart stopped last
-  model::time_ns last_move = 0;                   ///< when a rank last entered or left a call or a phase
-  model::time_ns first_word = model::never;       ///< the first crash or exit that the rank itself wrote down
-  std::map<std::int32_t, model::time_ns> died_at; ///< where a neighbour noted a death
-  std::int32_t first = -1;                        ///< whose death was noted first
-  bool deaths_watched = false;                    ///< neighbours would have noted a death
-  bool others_ended = false;                      ///< ranks came to a clean end before, or at the same time
+  bool happened = false;                             ///< no rank lives, and some left no last word
+  model::time_ns last_beat = 0;                      ///< of the rank whose heart stopped last
+  model::time_ns last_move = 0;                      ///< when a rank last entered or left a call or a phase
+  model::time_ns first_word = model::never;          ///< the first crash or exit that the rank itself wrote down
+  std::map<std::int32_t, model::time_ns> died_at;    ///< where a neighbour noted a death
+  std::map<std::int32_t, model::time_ns> stopped_at; ///< where a leader noted a stop, the last one
+  std::int32_t first = -1;                           ///< whose death was noted first
+  std::int64_t watched = -1;                         ///< ranks up to this one: neighbours would have noted their death
+  bool others_ended = false;                         ///< ranks came to a clean end before, or at the same time
 
   bool still_moved() const { return last_beat - last_move <= one_event_ns; }
 };
@@ -71,7 +75,13 @@ inline common_end end_of(const model::job_snapshot &job) {
       end.last_move = std::max({end.last_move, call.entered, call.left});
     }
     for (const model::note &note : rank.notes) {
-      end.deaths_watched = end.deaths_watched || note.kind == model::note_kind::neighbours_watched;
+      if (note.kind == model::note_kind::neighbours_watched) {
+        end.watched = std::max(end.watched, static_cast<std::int64_t>(note.value));
+      }
+      if (note.kind == model::note_kind::neighbour_stopped) {
+        model::time_ns &last = end.stopped_at.emplace(static_cast<std::int32_t>(note.value), note.at).first->second;
+        last = std::max(last, note.at);
+      }
       if (note.kind == model::note_kind::neighbour_died) {
         const auto who = static_cast<std::int32_t>(note.value);
         const auto [known, fresh] = end.died_at.emplace(who, note.at);
@@ -89,16 +99,21 @@ inline common_end end_of(const model::job_snapshot &job) {
   return end;
 }
 
-/// Its process was stopped until just before its end: the kernel lets stopped processes run again when their launcher
-/// dies, to receive the hang-up.
-inline bool was_paused_to_the_end(const model::rank_snapshot &rank) {
-  return std::any_of(rank.notes.begin(), rank.notes.end(), [&rank](const model::note &note) {
-    return note.kind == model::note_kind::paused && rank.heartbeat - note.at <= one_event_ns;
-  });
+/// Seen stopped, and it did not run after that, or only just before its end: the kernel lets stopped processes run
+/// again when their launcher dies, to receive the hang-up.
+inline bool was_stopped_to_the_end(const model::rank_snapshot &rank, const common_end &end) {
+  const auto seen = end.stopped_at.find(rank.rank);
+  return seen != end.stopped_at.end() &&
+         (rank.heartbeat <= seen->second ||
+          std::any_of(rank.notes.begin(), rank.notes.end(), [&](const model::note &note) {
+            return note.kind == model::note_kind::paused && note.at > seen->second &&
+                   rank.heartbeat - note.at <= one_event_ns;
+          }));
 }
 
 /// A rank that was killed with the rest is judged as it stood. A rank whose heart stopped long before its process was
-/// gone was stopped; one whose process was gone long before the others is what they waited for.
+/// gone was stopped; one whose process was gone long before the others is what they waited for. A short silence says
+/// nothing where neighbours watched: a machine under load gives a watchdog no processor for seconds.
 inline void excuse_the_killed(model::job_snapshot &job, const common_end &end) {
   for (model::rank_snapshot &rank : job.ranks) {
     if (!end.happened || !was_killed(rank)) {
@@ -107,12 +122,14 @@ inline void excuse_the_killed(model::job_snapshot &job, const common_end &end) {
     const auto noted = end.died_at.find(rank.rank);
     const model::time_ns gone_at = noted != end.died_at.end() ? noted->second : end.last_beat;
     const model::time_ns job_ended_at = end.first_word != model::never ? end.first_word : end.last_beat;
-    const bool silent = gone_at - rank.heartbeat > one_event_ns && end.deaths_watched;
-    if (silent || was_paused_to_the_end(rank)) { // neighbours lived on and saw no death
+    const bool watched = rank.rank <= end.watched;
+    const bool silent = gone_at - rank.heartbeat > long_silence_ns && watched;
+    const model::time_ns gone_for_sure_at = watched ? gone_at : rank.heartbeat;
+    if (silent || was_stopped_to_the_end(rank, end)) { // neighbours lived on and saw no death
       rank.life = model::liveness::stopped;
       rank.missing_evidence.push_back(
           "its watchdog fell silent before the job was killed, while its process was there");
-    } else if (job_ended_at - rank.heartbeat <= one_event_ns) {
+    } else if (job_ended_at - gone_for_sure_at <= one_event_ns) {
       rank.life = model::liveness::unknown;
       rank.missing_evidence.push_back("killed together with the other ranks; judged as it stood then");
     }

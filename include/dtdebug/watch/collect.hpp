@@ -345,7 +345,7 @@ private:
       }
       model::note note;
       note.kind = static_cast<model::note_kind>(
-          slot.kind <= static_cast<std::uint32_t>(model::note_kind::paused) ? slot.kind : 0);
+          slot.kind <= static_cast<std::uint32_t>(model::note_kind::neighbour_stopped) ? slot.kind : 0);
       note.name = text_of(slot.name);
       note.text = text_of(slot.text);
       note.value = slot.value;

@@ -1,4 +1,4 @@
-// Deaths among the ranks of this host, noticed when they happen rather than at the next look.
+// Deaths and stops among the ranks of this host, written down by those who saw them.
 #pragma once
 
 #include <dtdebug/blackbox/reader.hpp>
@@ -116,10 +116,26 @@ public:
     return died;
   }
 
+  /// Writes down which ranks are stopped, once a stop: their files alone look the same as those of a rank that gets no
+  /// processor.
+  void note_stopped(const model::job_snapshot &job) {
+    for (const model::rank_snapshot &rank : job.ranks) {
+      const auto [known, fresh] = stopped_since_.emplace(rank.rank, model::never);
+      if (rank.life == model::liveness::stopped && (fresh || known->second != rank.heartbeat)) {
+        known->second = rank.heartbeat;
+        blackbox::note_desc note;
+        note.kind = static_cast<std::uint32_t>(model::note_kind::neighbour_stopped);
+        note.value = static_cast<std::uint64_t>(rank.rank);
+        blackbox::append_note(record::box(), note);
+      }
+    }
+  }
+
 private:
   int wake_;
   bool complete_ = false;
-  std::map<int, int> descriptors_; ///< rank → process descriptor; -1: died, or not to be had
+  std::map<int, int> descriptors_;                       ///< rank → process descriptor; -1: died, or not to be had
+  std::map<std::int32_t, model::time_ns> stopped_since_; ///< last heartbeat of those noted as stopped
 
   /// False while the rank has not started.
   bool open_one(const std::string &directory, int rank) {

@@ -259,6 +259,7 @@ private:
     model::job_snapshot job = job_.collect(true);
     job.timeout = static_cast<model::time_ns>(how_.timeout_ns);
     job.environment = how_.environment;
+    neighbours_.note_stopped(job);
     return job;
   }
 

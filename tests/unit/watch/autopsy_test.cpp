@@ -47,6 +47,20 @@ struct dead_job {
     n.order = static_cast<std::uint64_t>(at);
     b.at(witness).notes.push_back(n);
   }
+  void stop(std::int32_t witness, std::int32_t victim, model::time_ns at) {
+    model::note n;
+    n.kind = note_kind::neighbour_stopped;
+    n.value = static_cast<std::uint64_t>(victim);
+    n.at = at;
+    b.at(witness).notes.push_back(n);
+  }
+  static model::note paused_at(model::time_ns at) {
+    model::note n;
+    n.kind = note_kind::paused;
+    n.value = 2 * second;
+    n.at = at;
+    return n;
+  }
   std::vector<model::verdict> judge() {
     diagnose::options options;
     options.settled = true;
@@ -107,14 +121,42 @@ TEST_CASE("a rank whose watchdog fell silent while nobody saw it die was stopped
 
 TEST_CASE("so was one that ran again just before its end") {
   dead_job job(1 * second, 20 * second);
-  model::note n;
-  n.kind = note_kind::paused;
-  n.value = 15 * second;
-  n.at = 20 * second;
-  job.b.at(3).notes.push_back(n);
+  job.stop(0, 3, 2 * second);
+  job.b.at(3).notes.push_back(dead_job::paused_at(20 * second));
   const auto v = job.judge();
   REQUIRE(v.size() == 1);
   CHECK(v[0].kind == "rank_stopped");
+}
+
+TEST_CASE("a rank that was seen stopped and did not run again was stopped, however short the silence") {
+  dead_job job(1 * second, 3 * second);
+  job.b.at(3).heartbeat = 2 * second;
+  job.stop(0, 3, 2 * second + second / 10);
+  const auto v = job.judge();
+  REQUIRE(v.size() == 1);
+  CHECK(v[0].kind == "rank_stopped");
+  CHECK(v[0].ranks == ranks{3});
+}
+
+TEST_CASE("a rank that was stopped for a while and then went on is judged as it stood") {
+  dead_job job(1 * second, 20 * second);
+  job.stop(0, 3, 5 * second);
+  job.b.at(3).notes.push_back(dead_job::paused_at(10 * second));
+  const auto v = job.judge();
+  REQUIRE(v.size() == 1);
+  CHECK(v[0].kind == "rank_stuck_host");
+}
+
+TEST_CASE("watchdogs that got no processor before all were killed make no rank stopped or crashed") {
+  for (const std::int32_t starved : {0, 3}) {
+    dead_job job(1 * second, 20 * second);
+    job.b.at(starved).heartbeat = 18 * second;
+    job.b.at(starved).notes.push_back(dead_job::paused_at(18 * second));
+    const auto v = job.judge();
+    REQUIRE(v.size() == 1);
+    CHECK(v[0].kind == "rank_stuck_host");
+    CHECK(v[0].ranks == ranks{3});
+  }
 }
 
 TEST_CASE("a rank that died long before the others were killed is the cause") {
