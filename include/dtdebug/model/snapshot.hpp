@@ -97,7 +97,7 @@ enum class note_kind : std::uint8_t {
   request = 15,            ///< the program asked for a diagnosis: text is its reason
   neighbours_watched = 16, ///< value: so many ranks of this host are watched for their death
   neighbour_died = 17,     ///< value: the rank; order: when, in nanoseconds of the host's steady clock
-  paused = 18, ///< value: nanoseconds for which the whole process did not run (stopped, or a frozen machine)
+  paused = 18,            ///< value: nanoseconds for which the whole process did not run (stopped, or a frozen machine)
   neighbour_stopped = 19, ///< value: the rank; noted once a stop, by the leader that saw it
 };
 
