@@ -260,7 +260,7 @@ def offline(run_dir, options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bin", required=True, type=pathlib.Path)
+    parser.add_argument("--bin", required=True, type=lambda path: pathlib.Path(path).resolve())  # runs have folders of their own
     parser.add_argument("--variant", choices=["macros", "hooks"], default="macros")
     parser.add_argument("--mpi", choices=["openmpi", "mpich"], default="openmpi")
     parser.add_argument("--bug", action="append", choices=list(CASES), default=[])
